@@ -1,0 +1,119 @@
+"""Rigid motions: ``target ~ scale * source @ R.mT + t``, with names that cancel when composed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.types import Points, Rotations, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class RigidTransform:
+    """A motion or a batch of motions: a proper rotation, a translation, a scale that is 1 unless asked for.
+
+    Named by where it leads: ``target_from_source``. Composition cancels names:
+    ``c_from_a = c_from_b @ b_from_a``.
+    """
+
+    rotation: Rotations
+    """``R``, proper: ``det R = +1``."""
+    translation: Vectors
+    """``t``, in the unit of the target."""
+    scale: Float[Tensor, "*#batch"] = field(default_factory=lambda: torch.tensor(1.0, dtype=torch.float64))
+    """Target lengths over source lengths; exactly 1 for rigid motions."""
+
+    @classmethod
+    def identity(
+        cls, dtype: torch.dtype = torch.float64, device: torch.device | None = None
+    ) -> RigidTransform:
+        """The motion that leaves every point where it is."""
+        return cls(torch.eye(3, dtype=dtype, device=device), torch.zeros(3, dtype=dtype, device=device))
+
+    @classmethod
+    def from_matrix(cls, matrix: Float[Tensor, "*batch 4 4"]) -> RigidTransform:
+        """Read a 4 x 4 homogeneous matrix; its upper left block is a rotation times a positive scale."""
+        block = matrix[..., :3, :3]
+        scale = torch.linalg.det(block).clamp_min(0) ** (1 / 3)
+        return cls(block / scale[..., None, None], matrix[..., :3, 3], scale)
+
+    @property
+    def matrix(self) -> Float[Tensor, "*batch 4 4"]:
+        """The 4 x 4 homogeneous matrix with the scale applied; acts on column vectors."""
+        matrix = self.rotation.new_zeros(*self.rotation.shape[:-2], 4, 4)
+        matrix[..., :3, :3] = self._block
+        matrix[..., :3, 3] = self.translation
+        matrix[..., 3, 3] = 1
+        return matrix
+
+    def inverse(self) -> RigidTransform:
+        """``source_from_target``."""
+        back = self.rotation.mT
+        translation = -(self.translation[..., None, :] @ self.rotation).squeeze(-2) / self._scale[..., None]
+        return RigidTransform(back, translation, 1 / self.scale)
+
+    def apply(self, points: Points) -> Points:
+        """Move points: ``scale * points @ R.mT + t``. Batches broadcast."""
+        return points @ self._block.mT + self.translation[..., None, :]
+
+    def __matmul__(self, other: RigidTransform) -> RigidTransform:
+        moved = self.apply(other.translation[..., None, :]).squeeze(-2)
+        return RigidTransform(self.rotation @ other.rotation, moved, self.scale * other.scale)
+
+    def __getitem__(self, index: object) -> RigidTransform:
+        """Member (or slice) of a batch of motions."""
+        scale = self.scale[index] if self.scale.ndim else self.scale  # pyright: ignore[reportArgumentType]
+        return RigidTransform(self.rotation[index], self.translation[index], scale)  # pyright: ignore[reportArgumentType]
+
+    def to(self, *args: object, **kwargs: object) -> RigidTransform:
+        """The same motion in another dtype or on another device, arguments as in ``Tensor.to``."""
+        parts = (self.rotation, self.translation, self.scale)
+        return RigidTransform(*(part.to(*args, **kwargs) for part in parts))  # pyright: ignore
+
+    def numpy(self) -> np.ndarray:
+        """The 4 x 4 matrix as a float64 NumPy array."""
+        return self.matrix.detach().to("cpu", torch.float64).numpy()
+
+    @property
+    def _scale(self) -> Tensor:
+        return self.scale.to(self.rotation)
+
+    @property
+    def _block(self) -> Tensor:
+        return self._scale[..., None, None] * self.rotation
+
+
+def rotation_from_vector(vector: Vectors) -> Rotations:
+    """Rotation by ``|vector|`` radians about ``vector`` (the exponential map), smooth at zero."""
+    x, y, z = vector.unbind(-1)
+    zero = torch.zeros_like(x)
+    cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).unflatten(-1, (3, 3))
+    return torch.linalg.matrix_exp(cross)
+
+
+def rotation_about_axis(axis: int, angle: Float[Tensor, "*batch"]) -> Rotations:
+    """Rotation by ``angle`` radians about coordinate axis 0, 1 or 2."""
+    unit = torch.zeros(3, dtype=angle.dtype, device=angle.device)
+    unit[axis] = 1
+    return rotation_from_vector(angle[..., None] * unit)
+
+
+def rotation_from_quaternion(quaternion: Float[Tensor, "*batch 4"]) -> Rotations:
+    """Rotation of a quaternion (w, x, y, z) of any length but zero."""
+    w, x, y, z = (quaternion / quaternion.norm(dim=-1, keepdim=True)).unbind(-1)
+    rows = [
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+    ]  # fmt: skip
+    return torch.stack(rows, -1).unflatten(-1, (3, 3))
+
+
+def random_rotation(*batch: int, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Rotations:
+    """Rotations uniform over SO(3) (the Haar law): normalized Gaussian quaternions."""
+    quaternion = torch.randn(*batch, 4, generator=generator, dtype=dtype, device=generator.device)
+    return rotation_from_quaternion(quaternion)
