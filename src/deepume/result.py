@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from deepume.transform import RigidTransform
-from deepume.types import Points
+from deepume.errors import CloudShapeError
+from deepume.transform import RigidTransform, rotation_angle
+from deepume.types import Source, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +98,136 @@ class Registration:
 
     def explain(self) -> str:
         """The result of one pair in plain sentences."""
-        return " ".join(_sentences(self))
+        if self.score.dim():
+            raise CloudShapeError("explain() is for one pair; take result[i] of a batch first.")
+        return " ".join([*_pose_sentences(self), *_trust_sentences(self), *_warning_sentences(self)])
+
+    def __getitem__(self, index: int) -> Registration:
+        """Result of one pair of a batch (along its first axis)."""
+        return _pick(self, index)
 
     def to_json(self) -> str:
         """The whole result as JSON text; :meth:`from_json` reads it back without loss."""
-        return json.dumps(_plain(self), indent=2)
+        return json.dumps(_to_plain(self), indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Registration:
         """Read what :meth:`to_json` wrote."""
-        return _registration_from_plain(json.loads(text))
+        return _result_from_plain(json.loads(text))
 
 
 class Method(Protocol):
     """Anything that maps a source and a target to a registration, batched over leading axes."""
 
-    def __call__(self, source: Points, target: Points) -> Registration:
+    def __call__(self, source: Source, target: Target) -> Registration:
         """Register ``(*batch, N, 3)`` to ``(*batch, M, 3)``."""
         ...
+
+
+def _pick(result: Registration, index: int) -> Registration:
+    """One pair of a batch; candidates that only its neighbors have are left out."""
+    candidates = (
+        Hypothesis(each.target_from_source[index], each.score[index], each.equivalent[index])
+        for each in result.hypotheses
+    )
+    optional = (result.confidence, result.residuals, result.covariance)
+    confidence, residuals, covariance = (None if value is None else value[index] for value in optional)
+    return replace(
+        result,
+        target_from_source=result.target_from_source[index],
+        score=result.score[index],
+        ambiguous=result.ambiguous[index],
+        hypotheses=tuple(each for each in candidates if each.score.dim() or each.score.isfinite()),
+        confidence=confidence,
+        residuals=residuals,
+        covariance=covariance,
+    )
+
+
+def _pose_sentences(result: Registration) -> list[str]:
+    pose = result.target_from_source
+    angle = math.degrees(float(rotation_angle(pose.rotation)))
+    x, y, z = pose.translation.tolist()
+    sentences = [f"The source is turned by {angle:.2f} degrees and moved by ({x:.4g}, {y:.4g}, {z:.4g})."]
+    if abs(float(pose.scale) - 1) > 1e-12:
+        sentences.append(f"It is scaled by {float(pose.scale):.5g}.")
+    return sentences
+
+
+def _trust_sentences(result: Registration) -> list[str]:
+    sentences = [f"Its score is {float(result.score):.2f}: {_fit_in_words(float(result.score))}."]
+    if result.confidence is not None:
+        sentences.append(f"The pose is right with a probability of {float(result.confidence):.0%}.")
+    rivals = sum(bool(each.equivalent) for each in result.hypotheses[1:])
+    if rivals:
+        noun = "another pose fits" if rivals == 1 else f"{rivals} other poses fit"
+        sentences.append(f"The answer is ambiguous: {noun} equally well, as for a symmetric object.")
+    elif bool(result.ambiguous):
+        sentences.append("The answer is ambiguous: the points leave part of the pose undetermined.")
+    return sentences
+
+
+def _fit_in_words(score: float) -> str:
+    """What a score means, in units of the distance expected between two samplings of one surface."""
+    if score < 0.05:
+        return "the clouds coincide point by point"
+    if score < 1.3:
+        return "the clouds fit as two samplings of one surface do"
+    if score < 2:
+        return "the clouds fit with noise, or with parts that only one of them has"
+    return "the clouds do not fit, so the pose is probably wrong or the objects differ"
+
+
+def _warning_sentences(result: Registration) -> list[str]:
+    return [] if result.diagnostics is None else [f"Warning: {text}" for text in result.diagnostics.warnings]
+
+
+def _to_plain(value: object) -> object:
+    """Dataclasses, tensors and tuples as what JSON knows."""
+    if isinstance(value, Tensor):
+        return value.tolist()
+    if isinstance(value, RigidTransform):
+        return {**_fields(value), "matrix": value.matrix.tolist()}
+    if is_dataclass(value):
+        return _fields(value)
+    if isinstance(value, tuple | list):
+        return [_to_plain(each) for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _fields(value: object) -> dict[str, object]:
+    return {each.name: _to_plain(getattr(value, each.name)) for each in fields(value)}  # pyright: ignore
+
+
+def _result_from_plain(plain: dict) -> Registration:
+    symmetry, diagnostics = plain["symmetry"], plain["diagnostics"]
+    return Registration(
+        target_from_source=_transform_from_plain(plain["target_from_source"]),
+        score=_floats(plain["score"]),
+        ambiguous=torch.tensor(plain["ambiguous"]),
+        hypotheses=tuple(_hypothesis_from_plain(each) for each in plain["hypotheses"]),
+        confidence=_floats(plain["confidence"]),
+        symmetry=None if symmetry is None else Symmetry(_floats(symmetry["axes"]), tuple(symmetry["orders"])),
+        residuals=_floats(plain["residuals"]),
+        covariance=_floats(plain["covariance"]),
+        diagnostics=None if diagnostics is None else _diagnostics_from_plain(diagnostics),
+    )
+
+
+def _transform_from_plain(plain: dict) -> RigidTransform:
+    return RigidTransform(*(_floats(plain[name]) for name in ("rotation", "translation", "scale")))
+
+
+def _hypothesis_from_plain(plain: dict) -> Hypothesis:
+    pose = _transform_from_plain(plain["target_from_source"])
+    return Hypothesis(pose, _floats(plain["score"]), torch.tensor(plain["equivalent"]))
+
+
+def _diagnostics_from_plain(plain: dict) -> Diagnostics:
+    pairs = {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
+    return Diagnostics(**{**plain, **pairs})
+
+
+def _floats(plain: Any) -> Any:
+    """A float64 tensor, or None for a field that was not estimated."""
+    return None if plain is None else torch.tensor(plain, dtype=torch.float64)

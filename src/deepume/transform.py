@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.types import Points, Rotations, Vectors
+from deepume.types import Rotations, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,7 @@ class RigidTransform:
     """Target lengths over source lengths; exactly 1 for rigid motions."""
 
     @classmethod
-    def identity(
-        cls, dtype: torch.dtype = torch.float64, device: torch.device | None = None
-    ) -> RigidTransform:
+    def identity(cls, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> RigidTransform:
         """The motion that leaves every point where it is."""
         return cls(torch.eye(3, dtype=dtype, device=device), torch.zeros(3, dtype=dtype, device=device))
 
@@ -56,7 +54,7 @@ class RigidTransform:
         translation = -(self.translation[..., None, :] @ self.rotation).squeeze(-2) / self._scale[..., None]
         return RigidTransform(back, translation, 1 / self.scale)
 
-    def apply(self, points: Points) -> Points:
+    def apply(self, points: Float[Tensor, "... N 3"]) -> Float[Tensor, "... N 3"]:
         """Move points: ``scale * points @ R.mT + t``. Batches broadcast."""
         return points @ self._block.mT + self.translation[..., None, :]
 
@@ -117,3 +115,13 @@ def random_rotation(*batch: int, generator: torch.Generator, dtype: torch.dtype 
     """Rotations uniform over SO(3) (the Haar law): normalized Gaussian quaternions."""
     quaternion = torch.randn(*batch, 4, generator=generator, dtype=dtype, device=generator.device)
     return rotation_from_quaternion(quaternion)
+
+
+def rotation_angle(rotation: Rotations) -> Float[Tensor, "*batch"]:
+    """Angle in radians by which a rotation turns, accurate at 0 and at 180 degrees.
+
+    The antisymmetric part carries the sine, exact where the cosine is flat; the trace carries the cosine.
+    """
+    sine = torch.linalg.vector_norm(rotation - rotation.mT, dim=(-2, -1)) / 8**0.5
+    cosine = (rotation.diagonal(dim1=-2, dim2=-1).sum(-1) - 1) / 2
+    return torch.atan2(sine, cosine)

@@ -1,0 +1,129 @@
+"""A cloud on its own: checks, center and size, subsampling, and the area that each point stands for."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from deepume.distances import k_nearest
+from deepume.errors import CloudShapeError, CloudValueError
+from deepume.types import Points, Vectors
+
+MIN_POINTS = 3
+"""Fewer points than this leave the rotation of any rigid body undetermined."""
+
+
+def check_cloud(points: Tensor, name: str) -> None:
+    """Raise an error that names the remedy unless ``points`` is a cloud from which a pose can be found."""
+    if points.dim() < 2 or points.shape[-1] != 3:
+        columns = " Columns of points? Pass points.mT." if points.dim() > 1 and points.shape[-2] == 3 else ""
+        raise CloudShapeError(f"{name} must have shape (..., N, 3), got {tuple(points.shape)}.{columns}")
+    if points.shape[-2] < MIN_POINTS:
+        raise CloudValueError(
+            f"{name} has {points.shape[-2]} points; at least {MIN_POINTS} that are not on one line are needed."
+        )
+    bad = int((~torch.isfinite(points)).any(-1).sum())
+    if bad:
+        raise CloudValueError(
+            f"{name} has {bad} of {points.shape[:-1].numel()} points with NaN or infinite coordinates. "
+            "Remove them first, or pass drop_invalid=True."
+        )
+    _check_extent(points, name)
+
+
+def _check_extent(points: Points, name: str) -> None:
+    """A cloud must be more than a point and more than a line."""
+    spread = center(points.double())
+    size = torch.linalg.vector_norm(spread, dim=-1).amax(-1)
+    rounding = torch.finfo(points.dtype).eps * points.double().abs().amax((-2, -1))
+    if bool((size <= 4 * rounding).any()):
+        raise CloudValueError(f"{name}: all points are equal (to rounding), so no rotation can be found.")
+    singular = torch.linalg.svdvals(spread)
+    if bool((singular[..., 1] <= 1e-6 * singular[..., 0]).any()):
+        raise CloudValueError(
+            f"{name}: all points lie on one line, which leaves the rotation about it undetermined. "
+            "Add points beside the line."
+        )
+
+
+def centroid(points: Points, weights: Float[Tensor, "*batch N"] | None = None) -> Vectors:
+    """Mean of the points; with weights (of sum 1), their weighted sum."""
+    return points.mean(-2) if weights is None else (weights.unsqueeze(-1) * points).sum(-2)
+
+
+def center(points: Points) -> Points:
+    """The cloud moved so that its centroid is the origin."""
+    return points - centroid(points).unsqueeze(-2)
+
+
+def rms_radius(points: Points) -> Float[Tensor, "*batch"]:
+    """Root mean square distance from the centroid: the size of a cloud, steadier than its farthest point."""
+    return center(points).square().sum(-1).mean(-1).sqrt()
+
+
+def to_unit_sphere(points: Points) -> Points:
+    """The cloud centered and scaled so that its farthest point is at distance 1."""
+    centered = center(points)
+    return centered / torch.linalg.vector_norm(centered, dim=-1).amax(-1)[..., None, None]
+
+
+def point_spacing(points: Points) -> Float[Tensor, "*batch"]:
+    """Mean distance from a point to its nearest neighbor in the same cloud.
+
+    For points drawn at random from a surface, this is also the expected distance from one drawing to the
+    nearest point of another of equal density: the floor of every nearest-neighbor distance.
+    """
+    return k_nearest(points, points, 2).distances[..., 1].mean(-1)
+
+
+def area_weights(points: Points, neighbors: int = 8, clip: float = 5.0) -> Float[Tensor, "*batch N"]:
+    """Share of the surface that each point stands for, of sum 1: squared distance to the k-th neighbor.
+
+    Weighted by it, a sum over points approximates an integral over the surface, whatever the density. Weights
+    are clipped to ``clip`` times the median either way, or a stray point would outweigh the object.
+    """
+    k = min(neighbors, points.shape[-2] - 1)
+    areas = k_nearest(points, points, k + 1).distances[..., -1].square()
+    median = areas.median(-1, keepdim=True).values.clamp_min(torch.finfo(points.dtype).tiny)
+    clipped = (areas / median).clamp(1 / clip, clip)
+    return clipped / clipped.sum(-1, keepdim=True)
+
+
+def subsample_random(points: Points, count: int, *, generator: torch.Generator) -> Float[Tensor, "*batch K 3"]:
+    """``count`` points drawn without replacement, another drawing for each cloud of a batch."""
+    keys = torch.rand(points.shape[:-1], generator=generator, device=generator.device)
+    return _take(points, keys.argsort(-1)[..., :count].to(points.device))
+
+
+def subsample_farthest(points: Points, count: int) -> Float[Tensor, "*batch K 3"]:
+    """``count`` points spread evenly: each next one is the farthest from those taken.
+
+    Starts at the point farthest from the centroid, so the choice moves with the cloud and does not depend on
+    the order of the points.
+    """
+    if count >= points.shape[-2]:
+        return points
+    return _take(points, _farthest_indices(center(points), count))
+
+
+def _farthest_indices(points: Points, count: int) -> Int[Tensor, "*batch count"]:
+    chosen = [points.square().sum(-1).argmax(-1, keepdim=True)]
+    gaps = torch.full_like(points[..., 0], torch.inf)
+    for _ in range(count - 1):
+        last = _take(points, chosen[-1])
+        gaps = torch.minimum(gaps, (points - last).square().sum(-1))
+        chosen.append(gaps.argmax(-1, keepdim=True))
+    return torch.cat(chosen, -1)
+
+
+def subsample_voxel(points: Float[Tensor, "N 3"], size: float) -> Float[Tensor, "K 3"]:
+    """One point, the mean, for each occupied cell of a grid of the given cell size."""
+    cells = torch.floor((points - points.amin(-2)) / size).long()
+    _, cell_of_point, counts = torch.unique(cells, dim=0, return_inverse=True, return_counts=True)
+    sums = points.new_zeros(len(counts), 3).index_add_(0, cell_of_point, points)
+    return sums / counts.unsqueeze(-1)
+
+
+def _take(points: Points, indices: Int[Tensor, "*batch K"]) -> Float[Tensor, "*batch K 3"]:
+    return torch.take_along_dim(points, indices.unsqueeze(-1), dim=-2)
