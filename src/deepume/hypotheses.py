@@ -11,7 +11,8 @@ from torch import Tensor
 
 from deepume.canonical import Frame
 from deepume.rotation import geodesic_angle
-from deepume.transform import rotation_from_quaternion
+from deepume.transform import RigidTransform, rotation_from_quaternion
+from deepume.types import Vectors
 
 Candidates = Float[Tensor, "*batch K 3 3"]
 
@@ -51,8 +52,18 @@ def _is_diagonal(matrix: Tensor) -> bool:
 
 def frame_rotations(source: Frame, target: Frame, exchanges: Float[Tensor, "K 3 3"]) -> Candidates:
     """Rotations that carry the source's frame to the target's, up to each exchange of axes: ``A_t E A_s^T``."""
-    inner = exchanges.to(source.axes)
-    return target.axes.unsqueeze(-3) @ inner @ source.axes.mT.unsqueeze(-3)
+    return target.axes.unsqueeze(-3) @ exchanges.to(source.axes) @ source.axes.mT.unsqueeze(-3)
+
+
+def frame_poses(source: Frame, target: Frame, exchanges: Float[Tensor, "K 3 3"]) -> RigidTransform:
+    """Poses ``(*batch, K)`` that carry the source's frame, origin included, to the target's."""
+    return poses_about(frame_rotations(source, target, exchanges), source.centroid, target.centroid)
+
+
+def poses_about(rotations: Candidates, source_origin: Vectors, target_origin: Vectors) -> RigidTransform:
+    """Poses with the given rotations that carry one origin to the other: ``t = o_t - R o_s``."""
+    carried = (rotations @ source_origin[..., None, :, None]).squeeze(-1)
+    return RigidTransform(rotations, target_origin.unsqueeze(-2) - carried)
 
 
 @cache

@@ -12,10 +12,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.canonical import local_normals
-from deepume.clouds import subsample_farthest
+from deepume.clouds import rms_radius, subsample_farthest
 from deepume.distances import gather_points, nearest
-from deepume.rotation import solve_motion
-from deepume.score import sampling_distance
+from deepume.rotation import nearest_rotation, solve_motion
+from deepume.score import sampling_distance, score_poses, surface_score
 from deepume.transform import RigidTransform, rotation_from_vector
 from deepume.types import Source, Target
 
@@ -60,6 +60,25 @@ class IcpSettings:
     """Estimate a similarity rather than a rigid motion (point-to-point only)."""
     tolerance: float = 1e-6
     """A pose has converged when no entry of rotation and (relative) translation moves by more."""
+
+
+@dataclass(frozen=True, slots=True)
+class GicpSettings:
+    """One configuration of generalized ICP."""
+
+    neighbors: int = 10
+    """Nearest points that give a point its covariance."""
+    reach: float = 5.0
+    """Points farther apart than this many point spacings are not paired."""
+    iterations: int = 30
+    """Most iterations; a pose that no longer moves stops earlier."""
+    tolerance: float = 1e-5
+    """A pose has converged when it turns by less (radians) and moves by less (point spacings)."""
+
+
+PLANE_ICP = IcpSettings(residual=Residual.PLANE)
+DENSE_POINTS = 200
+"""From this many points on, neighborhoods are small against the object and GICP is the better refiner."""
 
 
 class _Pairs(NamedTuple):
@@ -186,44 +205,85 @@ def _plane_step(pairs: _Pairs, pose: RigidTransform) -> RigidTransform:
 
 
 def refine_gicp(
-    source: Source, target: Target, target_from_source: RigidTransform, neighbors: int = 10, reach: float = 5.0
+    source: Source, target: Target, target_from_source: RigidTransform, settings: GicpSettings | None = None
 ) -> RigidTransform:
     """Poses ``(*batch, K)`` after generalized ICP (plane to plane), which differently sampled surfaces need.
 
-    Runs in C++ on CPU; loops over the batch, one tree and one set of covariances for each pair. Pairs farther apart
-    than ``reach`` point spacings are left out. Commutes with rigid motions of either cloud.
+    Runs in C++ on CPU; loops over the batch, with one tree and one set of covariances for each pair. Commutes with
+    rigid motions of either cloud; swapping the clouds inverts the poses.
     """
-    batch = target_from_source.rotation.shape[:-3]
-    poses = target_from_source.matrix.reshape(-1, *target_from_source.rotation.shape[-3:-2], 4, 4)
+    settings = settings or GicpSettings()
+    matrices = target_from_source.matrix
+    starts = matrices.reshape(-1, *matrices.shape[-3:])
     sources, targets = source.reshape(-1, *source.shape[-2:]), target.reshape(-1, *target.shape[-2:])
-    refined = [_gicp_pair(*pair, neighbors, reach) for pair in zip(sources, targets, poses, strict=True)]
-    return RigidTransform.from_matrix(torch.stack(refined).reshape(*batch, -1, 4, 4))
+    refined = [_gicp_either_way(*pair, settings) for pair in zip(sources, targets, starts, strict=True)]
+    matrices = torch.stack(refined).reshape(matrices.shape)
+    return RigidTransform(nearest_rotation(matrices[..., :3, :3]), matrices[..., :3, 3])
+
+
+def _gicp_either_way(
+    source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], starts: Float[Tensor, "K 4 4"], settings: GicpSettings
+) -> Float[Tensor, "K 4 4"]:
+    """GICP looks for partners in one cloud only: let it be the same one whichever is called the source."""
+    if (len(source), float(rms_radius(source))) <= (len(target), float(rms_radius(target))):
+        return _gicp_pair(source, target, starts, settings)
+    return torch.linalg.inv(_gicp_pair(target, source, torch.linalg.inv(starts), settings))
 
 
 def _gicp_pair(
-    source: Float[Tensor, "N 3"],
-    target: Float[Tensor, "M 3"],
-    poses: Float[Tensor, "K 4 4"],
-    neighbors: int,
-    reach: float,
+    source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], starts: Float[Tensor, "K 4 4"], settings: GicpSettings
 ) -> Float[Tensor, "K 4 4"]:
     import small_gicp  # compiled, and only needed where a pose is polished on CPU
 
-    clouds = [small_gicp.PointCloud(cloud.numpy(force=True).astype("float64")) for cloud in (target, source)]
-    trees = [small_gicp.KdTree(cloud) for cloud in clouds]
-    for cloud, tree in zip(clouds, trees, strict=True):
-        small_gicp.estimate_covariances(cloud, tree, neighbors)
-    gate = reach * float(torch.maximum(sampling_distance(source), sampling_distance(target)))
-    # One thread: with more, the sum over points has no fixed order and the result no fixed last bit.
-    found = [
+    target_cloud, source_cloud = (small_gicp.PointCloud(_as_doubles(cloud)) for cloud in (target, source))
+    target_tree, source_tree = small_gicp.KdTree(target_cloud), small_gicp.KdTree(source_cloud)
+    small_gicp.estimate_covariances(target_cloud, target_tree, settings.neighbors)
+    small_gicp.estimate_covariances(source_cloud, source_tree, settings.neighbors)
+    spacing = torch.maximum(sampling_distance(source), sampling_distance(target))
+    refined = [
         small_gicp.align(
-            clouds[0], clouds[1], trees[0], pose.numpy(force=True).astype("float64"), registration_type="GICP",
-            max_correspondence_distance=gate, num_threads=1, max_iterations=30,
-            rotation_epsilon=1e-5, translation_epsilon=1e-6,
+            target_cloud,
+            source_cloud,
+            target_tree,
+            _as_doubles(start),
+            registration_type="GICP",
+            max_correspondence_distance=settings.reach * float(spacing),
+            num_threads=1,  # with more, the sum over points has no fixed order and the result no fixed last bit
+            max_iterations=settings.iterations,
+            rotation_epsilon=settings.tolerance,
+            translation_epsilon=settings.tolerance * float(spacing),
         ).T_target_source
-        for pose in poses
-    ]  # fmt: skip
-    return torch.from_numpy(np.stack(found)).to(poses)
+        for start in starts
+    ]
+    return torch.from_numpy(np.stack(refined)).to(starts)
+
+
+def _as_doubles(values: Tensor) -> np.ndarray:
+    return values.numpy(force=True).astype(np.float64)
+
+
+def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale: bool = False) -> RigidTransform:
+    """Poses ``(*batch, K)`` at the accuracy that the sampling allows; a pose that would get worse is kept as it was.
+
+    Dense clouds by GICP (on a GPU: point-to-plane ICP), sparse ones by two-sided point-to-point ICP: the neighbors
+    that a covariance needs would span the object.
+    """
+    if allow_scale:
+        refined = refine_icp(source, target, poses, IcpSettings(allow_scale=True))
+        return keep_better(score_poses(source, target, poses), score_poses(source, target, refined), poses, refined)
+    if min(source.shape[-2], target.shape[-2]) < DENSE_POINTS:
+        refined = refine_icp(source, target, poses)
+        return keep_better(score_poses(source, target, poses), score_poses(source, target, refined), poses, refined)
+    on_cpu = source.device.type == "cpu"
+    refined = refine_gicp(source, target, poses) if on_cpu else refine_icp(source, target, poses, PLANE_ICP)
+    return keep_better(surface_score(source, target, poses), surface_score(source, target, refined), poses, refined)
+
+
+def keep_better(
+    before: Float[Tensor, "*batch K"], after: Float[Tensor, "*batch K"], start: RigidTransform, refined: RigidTransform
+) -> RigidTransform:
+    """The refined poses where their score improved, the start elsewhere."""
+    return select_poses(after < before, refined, start)
 
 
 def select_poses(condition: Bool[Tensor, "*batch"], yes: RigidTransform, no: RigidTransform) -> RigidTransform:

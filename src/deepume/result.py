@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -14,7 +14,6 @@ from torch import Tensor
 
 from deepume.errors import CloudShapeError
 from deepume.transform import RigidTransform, rotation_angle
-from deepume.types import Source, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +113,6 @@ class Registration:
     def from_json(cls, text: str) -> Registration:
         """Read what :meth:`to_json` wrote."""
         return _result_from_plain(json.loads(text))
-
-
-class Method(Protocol):
-    """Anything that maps a source and a target to a registration, batched over leading axes."""
-
-    def __call__(self, source: Source, target: Target) -> Registration:
-        """Register ``(*batch, N, 3)`` to ``(*batch, M, 3)``."""
-        ...
 
 
 def _pick(result: Registration, index: int) -> Registration:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.canonical import local_normals
 from deepume.clouds import point_spacing
 from deepume.distances import gather_points, nearest
+from deepume.hypotheses import distinct_mask
+from deepume.result import Hypothesis, Registration
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
+
+Scores = Float[Tensor, "*batch K"]
 
 TRUNCATION = 4.0
 """Distances beyond this many point spacings count as this many: a missing part must not outweigh the rest."""
 DISTINCT_ANGLE = 15 * torch.pi / 180
 """Poses closer than this are refinements of one hypothesis, not rivals."""
-EQUIVALENT_RATIO = 1.1
-"""A rival whose score is within this ratio of the best explains the pair as well."""
+NEIGHBOR_SPREAD = 0.523
+"""Standard deviation over mean of the distance to the nearest of points strewn at random on a surface."""
+MOST_HYPOTHESES = 8
+"""Candidates that a result lists at most."""
 
 
 def score_poses(
     source: Source, target: Target, target_from_source: RigidTransform, truncation: float = TRUNCATION
-) -> Float[Tensor, "*batch K"]:
+) -> Scores:
     """Two-sided truncated mean distance of ``(*batch, K)`` poses, in units of the expected sampling distance.
 
     0 when the clouds coincide point by point, about 1 when they are two samplings of one surface in its true
@@ -32,40 +38,85 @@ def score_poses(
     source, target = source.unsqueeze(-3), target.unsqueeze(-3)
     forward = nearest(target_from_source.apply(source), target).distances
     backward = nearest(target_from_source.inverse().apply(target), source).distances
-    onto_target = forward / sampling_distance(target).unsqueeze(-1)
-    onto_source = backward / sampling_distance(source).unsqueeze(-1)
-    return (onto_target.clamp_max(truncation).mean(-1) + onto_source.clamp_max(truncation).mean(-1)) / 2
-
-
-def sampling_distance(points: Source) -> Float[Tensor, "*batch"]:
-    """Point spacing, kept above rounding: a cloud of repeated points has none."""
-    size = points.abs().amax((-2, -1))
-    return torch.maximum(point_spacing(points), 1e-9 * size)
+    return _two_sided(forward, backward, source, target, truncation)
 
 
 def surface_score(
     source: Source, target: Target, target_from_source: RigidTransform, truncation: float = TRUNCATION
-) -> Float[Tensor, "*batch K"]:
+) -> Scores:
     """As :func:`score_poses`, but measured along the surface normals of both clouds.
 
     Two samplings of one surface have no points in common, so nearest points prefer a pose that is slightly wrong;
-    distances along the normals do not. Needs clouds dense enough for normals (:data:`DENSE_POINTS`).
+    distances along the normals do not. Needs clouds dense enough for normals.
     """
     source_normals, target_normals = local_normals(source).unsqueeze(-3), local_normals(target).unsqueeze(-3)
     source, target = source.unsqueeze(-3), target.unsqueeze(-3)
-    forward = _normal_distances(source, source_normals, target, target_normals, target_from_source)
-    backward = _normal_distances(target, target_normals, source, source_normals, target_from_source.inverse())
-    onto_target = forward / sampling_distance(target).unsqueeze(-1)
-    onto_source = backward / sampling_distance(source).unsqueeze(-1)
-    return (onto_target.clamp_max(truncation).mean(-1) + onto_source.clamp_max(truncation).mean(-1)) / 2
+    forward = _along_normals(source, source_normals, target, target_normals, target_from_source)
+    backward = _along_normals(target, target_normals, source, source_normals, target_from_source.inverse())
+    return _two_sided(forward, backward, source, target, truncation)
 
 
-def _normal_distances(
-    source: Source, source_normals: Source, target: Target, target_normals: Target, pose: RigidTransform
-) -> Float[Tensor, "*batch K N"]:
-    moved = pose.apply(source)
-    rows = nearest(moved, target).indices.unsqueeze(-1)
-    offsets = moved - gather_points(target, rows).squeeze(-2)
-    along_source = (offsets * (source_normals @ pose.rotation.mT)).sum(-1)
-    along_target = (offsets * gather_points(target_normals, rows).squeeze(-2)).sum(-1)
-    return ((along_source.square() + along_target.square()) / 2).sqrt()
+def _two_sided(forward: Tensor, backward: Tensor, source: Source, target: Target, truncation: float) -> Tensor:
+    """Mean of the two truncated mean distances, each in the spacing of the cloud that was searched."""
+    onto_target = (forward / sampling_distance(target).unsqueeze(-1)).clamp_max(truncation)
+    onto_source = (backward / sampling_distance(source).unsqueeze(-1)).clamp_max(truncation)
+    return (onto_target.mean(-1) + onto_source.mean(-1)) / 2
+
+
+def _along_normals(
+    moving: Source, moving_normals: Source, fixed: Target, fixed_normals: Target, pose: RigidTransform
+) -> Tensor:
+    """Root mean square of the offsets to the nearest points, seen along the normals at both ends."""
+    moved = pose.apply(moving)
+    rows = nearest(moved, fixed).indices.unsqueeze(-1)
+    offsets = moved - gather_points(fixed, rows).squeeze(-2)
+    along_moving = (offsets * (moving_normals @ pose.rotation.mT)).sum(-1)
+    along_fixed = (offsets * gather_points(fixed_normals, rows).squeeze(-2)).sum(-1)
+    return ((along_moving.square() + along_fixed.square()) / 2).sqrt()
+
+
+def sampling_distance(points: Source) -> Float[Tensor, "*batch"]:
+    """Point spacing, kept above rounding: a cloud of repeated points has none."""
+    return torch.maximum(point_spacing(points), 1e-9 * points.abs().amax((-2, -1)))
+
+
+def best_distinct(poses: RigidTransform, scores: Scores, count: int, angle: float = DISTINCT_ANGLE) -> RigidTransform:
+    """The ``count`` best of ``(*batch, K)`` poses, no two of which are refinements of one hypothesis if avoidable."""
+    distinct = distinct_mask(poses.rotation, scores, angle)
+    # Repeated candidates come last rather than out, so that every pair of a batch keeps the same number.
+    order = (scores + torch.where(distinct, 0.0, 1e6)).argsort(dim=-1, stable=True)[..., :count]
+    return take_poses(poses, order)
+
+
+def take_poses(poses: RigidTransform, order: Tensor) -> RigidTransform:
+    """Poses ``(*batch, K)`` at the given positions along the last batch axis."""
+    scale = poses.scale if poses.scale.dim() == 0 else poses.scale.take_along_dim(order, -1)
+    return RigidTransform(
+        poses.rotation.take_along_dim(order[..., None, None], -3),
+        poses.translation.take_along_dim(order[..., None], -2),
+        scale,
+    )
+
+
+def rank_hypotheses(source: Source, target: Target, poses: RigidTransform) -> Registration:
+    """Registration by the best-scored of ``(*batch, K)`` poses; its distinct rivals are listed, best first."""
+    scores = score_poses(source, target, poses)
+    scores = scores.masked_fill(~distinct_mask(poses.rotation, scores, DISTINCT_ANGLE), torch.inf)
+    scores, order = scores.sort(dim=-1, stable=True)
+    poses = take_poses(poses, order)
+    equivalent = explains_as_well(scores, source.shape[-2] + target.shape[-2])
+    listed = [k for k in range(min(MOST_HYPOTHESES, scores.shape[-1])) if scores[..., k].isfinite().any()]
+    best = poses[..., 0]
+    return Registration(
+        target_from_source=best,
+        score=scores[..., 0],
+        ambiguous=equivalent[..., 1:].any(-1),
+        hypotheses=tuple(Hypothesis(poses[..., k], scores[..., k], equivalent[..., k]) for k in listed),
+        residuals=nearest(best.apply(source), target).distances,
+    )
+
+
+def explains_as_well(scores: Scores, points: int) -> Bool[Tensor, "*batch K"]:
+    """True where a score, sorted best first, exceeds the best by no more than chance does (3 standard errors)."""
+    tolerance = 3 * NEIGHBOR_SPREAD * (2 / points) ** 0.5
+    return scores <= scores[..., :1] * (1 + tolerance)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,6 +41,20 @@ class RigidTransform:
         scale = torch.linalg.det(block).clamp_min(0) ** (1 / 3)
         return cls(block / scale[..., None, None], matrix[..., :3, 3], scale)
 
+    @classmethod
+    def stack(cls, motions: Sequence[RigidTransform]) -> RigidTransform:
+        """Motions side by side along a new last batch axis."""
+        return cls.concatenate([each[..., None] for each in motions])
+
+    @classmethod
+    def concatenate(cls, motions: Sequence[RigidTransform]) -> RigidTransform:
+        """Motions one after the other along the last batch axis."""
+        return cls(
+            torch.cat([each.rotation for each in motions], -3),
+            torch.cat([each.translation for each in motions], -2),
+            torch.cat([each._scale.expand(each.rotation.shape[:-2]) for each in motions], -1),
+        )
+
     @property
     def matrix(self) -> Float[Tensor, "*batch 4 4"]:
         """The 4 x 4 homogeneous matrix with the scale applied; acts on column vectors."""
@@ -62,15 +78,15 @@ class RigidTransform:
         moved = self.apply(other.translation[..., None, :]).squeeze(-2)
         return RigidTransform(self.rotation @ other.rotation, moved, self.scale * other.scale)
 
-    def __getitem__(self, index: object) -> RigidTransform:
-        """Member (or slice) of a batch of motions."""
-        scale = self.scale[index] if self.scale.ndim else self.scale  # pyright: ignore[reportArgumentType]
-        return RigidTransform(self.rotation[index], self.translation[index], scale)  # pyright: ignore[reportArgumentType]
+    def __getitem__(self, index: Any) -> RigidTransform:
+        """Members of a batch of motions; the index speaks of batch axes only."""
+        index = index if isinstance(index, tuple) else (index,)
+        scale = self.scale[index] if self.scale.dim() else self.scale
+        return RigidTransform(self.rotation[*index, :, :], self.translation[*index, :], scale)
 
-    def to(self, *args: object, **kwargs: object) -> RigidTransform:
-        """The same motion in another dtype or on another device, arguments as in ``Tensor.to``."""
-        parts = (self.rotation, self.translation, self.scale)
-        return RigidTransform(*(part.to(*args, **kwargs) for part in parts))  # pyright: ignore
+    def to(self, like: Tensor) -> RigidTransform:
+        """The same motion in the dtype and on the device of a tensor."""
+        return RigidTransform(self.rotation.to(like), self.translation.to(like), self.scale.to(like))
 
     def numpy(self) -> np.ndarray:
         """The 4 x 4 matrix as a float64 NumPy array."""

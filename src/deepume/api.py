@@ -1,0 +1,125 @@
+"""The functions that users call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from deepume.baselines import METHODS
+from deepume.clouds import check_cloud, subsample_random
+from deepume.diagnose import diagnose_pair
+from deepume.distances import nearest
+from deepume.errors import CloudShapeError, CloudValueError, DeviceError, require_known
+from deepume.io import as_points
+from deepume.method import Method, MethodEntry
+from deepume.pipeline import Settings, Stopwatch, register_pair
+from deepume.result import Registration
+from deepume.rotation import nearest_rotation
+from deepume.transform import RigidTransform
+
+DEFAULT_METHOD = "frames-gicp"
+MOST_POINTS = 20_000
+"""Larger clouds are thinned to this many points, drawn with the seed: more points do not sharpen a pose."""
+
+
+def register(
+    source: Any,
+    target: Any,
+    *,
+    method: str = DEFAULT_METHOD,
+    refine: bool = True,
+    initial: Any = None,
+    allow_scale: bool = False,
+    drop_invalid: bool = False,
+    seed: int = 0,
+    device: str | torch.device | None = None,
+) -> Registration:
+    """Find the rigid motion that carries the source onto the target.
+
+    Args:
+        source: The cloud that moves: array, tensor, list, Open3D or trimesh object, or the path of a file.
+        target: The cloud that stays; sizes, densities and order of points may differ.
+        method: A name from :func:`list_methods`.
+        refine: Refine the method's answer; ``False`` gives the method alone.
+        initial: A pose (4 x 4 or :class:`RigidTransform`) that joins the hypotheses; the best one wins.
+        allow_scale: Estimate a similarity, for clouds of unknown or different units.
+        drop_invalid: Leave out points with NaN or infinite coordinates instead of raising an error.
+        seed: For everything drawn at random: sampling of meshes, thinning of large clouds.
+        device: Where to compute; the device of the source if it is a tensor, else the CPU.
+
+    Returns:
+        The pose with what is known about it, in float64; see :class:`Registration`.
+    """
+    entry, watch = find_method(method), Stopwatch()
+    with watch.stage("read"):
+        moving, fixed = as_points(source, name="source", seed=seed), as_points(target, name="target", seed=seed)
+        place = _find_device(device, moving)
+        moving, fixed = _prepare(moving, "source", drop_invalid, place), _prepare(fixed, "target", drop_invalid, place)
+        settings = Settings(refine, _as_transform(initial, moving), allow_scale)
+        generator = torch.Generator().manual_seed(seed)
+        few, few_fixed = _thin(moving, generator), _thin(fixed, generator)
+    result = register_pair(few, few_fixed, entry, settings, watch)
+    with watch.stage("residuals"):
+        residuals = nearest(result.target_from_source.apply(moving), fixed).distances
+    diagnostics = diagnose_pair(few, few_fixed, entry.name, allow_scale=allow_scale)
+    sizes = replace(diagnostics, source_size=len(moving), target_size=len(fixed), seconds=watch.seconds)
+    return replace(result, residuals=residuals, diagnostics=sizes)
+
+
+def list_methods() -> list[str]:
+    """Names that :func:`register` and :func:`get_method` take."""
+    return [entry.name for entry in METHODS]
+
+
+def find_method(name: str) -> MethodEntry:
+    """The row of the table of methods: summary, claims, and how to make it."""
+    require_known("method", name, list_methods())
+    return next(entry for entry in METHODS if entry.name == name)
+
+
+def get_method(name: str) -> Method:
+    """The method itself: ``(source, target) -> Registration`` on tensors ``(*batch, N, 3)``, nothing added."""
+    return find_method(name).make()
+
+
+def _find_device(device: str | torch.device | None, source: Tensor) -> torch.device:
+    if device is None:
+        return source.device
+    place = torch.device(device)
+    if place.type == "cuda" and not torch.cuda.is_available():
+        raise DeviceError("device='cuda' was asked for, but PyTorch sees no GPU here. Leave device out to use the CPU.")
+    return place
+
+
+def _prepare(points: Tensor, name: str, drop_invalid: bool, place: torch.device) -> Tensor:
+    """The cloud in float64, free of what no pose can be found from."""
+    if drop_invalid:
+        points = points[torch.isfinite(points).all(-1)]
+    check_cloud(points, name)
+    return points.to(place, torch.float64)
+
+
+def _thin(points: Tensor, generator: torch.Generator) -> Tensor:
+    return points if len(points) <= MOST_POINTS else subsample_random(points, MOST_POINTS, generator=generator)
+
+
+def _as_transform(initial: Any, like: Tensor) -> RigidTransform | None:
+    """The caller's pose: a transform, or anything that is a 4 x 4 matrix."""
+    if initial is None or isinstance(initial, RigidTransform):
+        return None if initial is None else initial.to(like)
+    try:
+        matrix = torch.as_tensor(initial).to(like)
+    except (TypeError, ValueError, RuntimeError):
+        raise CloudShapeError(f"initial must be a 4 x 4 matrix, got {type(initial).__name__}.") from None
+    if matrix.shape != (4, 4):
+        raise CloudShapeError(f"initial must be a 4 x 4 matrix, got shape {tuple(matrix.shape)}.")
+    block = matrix[:3, :3]
+    if not bool(torch.isfinite(matrix).all()) or float(torch.linalg.det(block)) <= 0:
+        raise CloudValueError(
+            "initial must be a finite matrix with a proper rotation: its determinant is not positive."
+        )
+    scale = torch.linalg.det(block) ** (1 / 3)
+    return RigidTransform(nearest_rotation(block), matrix[:3, 3], scale)

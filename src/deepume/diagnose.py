@@ -1,0 +1,78 @@
+"""Facts about a pair that explain an answer or a doubt: sizes, units, eigenvalue gaps, densities."""
+
+from __future__ import annotations
+
+import math
+
+from deepume.canonical import Frame, principal_frame
+from deepume.clouds import point_spacing, rms_radius
+from deepume.result import Diagnostics
+from deepume.types import Source, Target
+
+PLANAR = 1e-3
+"""A cloud is called planar when its thickness is below this part of its width (root mean squares)."""
+UNIT_TOLERANCE = 0.15
+"""Samplings differ, so a ratio of extents this close to a unit conversion (relative) suggests it."""
+LARGE_RATIO = 2.0
+"""Extents that differ by more than this deserve a warning even where no unit explains them."""
+CONVERSIONS = {
+    10.0: ("centimeters", "millimeters"),
+    25.4: ("inches", "millimeters"),
+    100.0: ("meters", "centimeters"),
+    1000.0: ("meters", "millimeters"),
+}
+
+
+def diagnose_pair(source: Source, target: Target, method: str, *, allow_scale: bool) -> Diagnostics:
+    """Everything about a pair that is known before registering it."""
+    frames = principal_frame(source), principal_frame(target)
+    ratio = float(rms_radius(target) / rms_radius(source))
+    spacing = float(point_spacing(source) / point_spacing(target).clamp_min(1e-300))
+    warnings = [_planar_warning(frame, name) for frame, name in zip(frames, ("source", "target"), strict=True)]
+    warnings += [] if allow_scale else [_extent_warning(ratio)]
+    return Diagnostics(
+        source_size=source.shape[-2],
+        target_size=target.shape[-2],
+        extent_ratio=ratio,
+        unit_guess=guess_units(ratio),
+        source_eigenvalue_gaps=_gaps(frames[0]),
+        target_eigenvalue_gaps=_gaps(frames[1]),
+        density_ratio=spacing * (ratio if allow_scale else 1.0),
+        method=method,
+        warnings=tuple(text for text in warnings if text),
+    )
+
+
+def guess_units(ratio: float) -> str | None:
+    """Unit conversion that a ratio of extents (target over source) suggests, if any."""
+    for factor, (large, small) in CONVERSIONS.items():
+        if abs(math.log(ratio / factor)) < UNIT_TOLERANCE:
+            return f"{large} to {small}"
+        if abs(math.log(ratio * factor)) < UNIT_TOLERANCE:
+            return f"{small} to {large}"
+    return None
+
+
+def _extent_warning(ratio: float) -> str:
+    guess = guess_units(ratio)
+    size = f"the target is {_times(ratio)} the size of the source"
+    if guess is not None:
+        return f"{size}, as if units changed from {guess}. Convert one cloud, or allow a scale."
+    if abs(math.log(ratio)) > math.log(LARGE_RATIO):
+        return f"{size}. If they are one object in different units, allow a scale."
+    return ""
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.4g} times" if ratio >= 1 else f"1/{1 / ratio:.4g} of"
+
+
+def _planar_warning(frame: Frame, name: str) -> str:
+    if float(frame.variances[..., 2]) > PLANAR**2 * float(frame.variances[..., 0]):
+        return ""
+    return f"the {name} is planar, so only its outline tells which face is up; without one, that is undetermined."
+
+
+def _gaps(frame: Frame) -> tuple[float, float]:
+    first, second = frame.eigenvalue_gaps().tolist()
+    return first, second

@@ -1,0 +1,58 @@
+"""What a method is, and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from deepume.result import Registration
+from deepume.types import Source, Target
+
+
+class Method(Protocol):
+    """Anything that maps a source and a target to a registration, batched over leading axes."""
+
+    def __call__(self, source: Source, target: Target) -> Registration:
+        """Register ``(*batch, N, 3)`` to ``(*batch, M, 3)``."""
+        ...
+
+
+class Claim(StrEnum):
+    """A law that a method promises to obey; :mod:`deepume.testing` checks it."""
+
+    PROPER = "proper"
+    """The answer is a proper rotation, whatever the clouds."""
+    ROTATION = "rotation"
+    """Rotating either cloud rotates the answer."""
+    TRANSLATION = "translation"
+    """Translating either cloud translates the answer."""
+    SWAP = "swap"
+    """Swapping the clouds inverts the answer."""
+    PERMUTATION = "permutation"
+    """The order of the points does not matter."""
+    BATCH = "batch"
+    """A batch gives what its members give."""
+    EXACT = "exact"
+    """Clouds that coincide point by point after a motion give that motion."""
+    DETERMINISTIC = "deterministic"
+    """The same clouds give the same bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodEntry:
+    """A row in the table of methods."""
+
+    name: str
+    """The name that users write."""
+    summary: str
+    """One line on what it does."""
+    make: Callable[[], Method]
+    """Builds the method with its default parameters."""
+    claims: frozenset[Claim]
+    """Laws that it promises."""
+    refined: bool = False
+    """True if the answer is already as accurate as refinement makes it."""
+    centered: bool = True
+    """False if the method must see where the clouds lie relative to each other."""
