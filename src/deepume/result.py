@@ -15,6 +15,9 @@ from torch import Tensor
 from deepume.errors import CloudShapeError
 from deepume.transform import RigidTransform, rotation_angle
 
+UNFIT_SCORE = 2.0
+"""Clouds that are, on average, this many sampling distances apart do not fit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
@@ -95,6 +98,11 @@ class Registration:
         """Target lengths over source lengths; 1 unless a similarity was asked for."""
         return self.target_from_source.scale
 
+    @property
+    def sure(self) -> bool:
+        """True if one pose alone explains one pair, and explains it well."""
+        return not bool(self.ambiguous) and float(self.score) < UNFIT_SCORE
+
     def explain(self) -> str:
         """The result of one pair in plain sentences."""
         if self.score.dim():
@@ -164,7 +172,7 @@ def _fit_in_words(score: float) -> str:
         return "the clouds coincide point by point"
     if score < 1.3:
         return "the clouds fit as two samplings of one surface do"
-    if score < 2:
+    if score < UNFIT_SCORE:
         return "the clouds fit with noise, or with parts that only one of them has"
     return "the clouds do not fit, so the pose is probably wrong or the objects differ"
 

@@ -48,9 +48,7 @@ def open_set(name: str, folder: str | Path | None = None, *, in_meters: bool = F
     if name == SetName.PROCEDURAL:
         return ProceduralSet()
     if folder is None:
-        raise FileFormatError(
-            f"Set {name!r} is read from files: name its folder. Only 'procedural' needs none."
-        )
+        raise FileFormatError(f"Set {name!r} is read from files: name its folder. Only 'procedural' needs none.")
     return _OPENERS[SetName(name)](Path(folder), in_meters)
 
 
@@ -76,9 +74,7 @@ def _open_modelnet40(split: Split) -> Callable[[Path, bool], Dataset]:
     return open_split
 
 
-def _open_packs(
-    name: SetName, files: tuple[str, ...], validation: bool | None
-) -> Callable[[Path, bool], Dataset]:
+def _open_packs(name: SetName, files: tuple[str, ...], validation: bool | None) -> Callable[[Path, bool], Dataset]:
     def open_packs(folder: Path, in_meters: bool) -> Dataset:
         return PackSet(name, [_require_pack(folder / file) for file in files], validation=validation)
 

@@ -65,9 +65,7 @@ class PackSet:
         """All shapes as one tensor, for training; every shape must have the same number of points."""
         clouds = [torch.from_numpy(pack.points(row)) for pack, row in self._members]
         if len({len(cloud) for cloud in clouds}) != 1:
-            raise FileFormatError(
-                f"The shapes of {self.name!r} differ in size: read them one by one, by cloud."
-            )
+            raise FileFormatError(f"The shapes of {self.name!r} differ in size: read them one by one, by cloud.")
         return torch.stack(clouds).to(dtype) / _STEPS
 
     def label(self, index: int) -> str:

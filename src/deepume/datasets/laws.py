@@ -41,9 +41,7 @@ _EULER_LIMITS = {
 }
 
 
-def draw_rotation(
-    law: Law, *batch: int, generator: torch.Generator, dtype: torch.dtype = torch.float64
-) -> Rotations:
+def draw_rotation(law: Law, *batch: int, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Rotations:
     """Rotations ``(*batch, 3, 3)`` of a law, on the device of the generator."""
     if law is Law.HAAR:
         return random_rotation(*batch, generator=generator, dtype=dtype)

@@ -167,10 +167,7 @@ def star(points: int, radius: float, waist: float | None, *, twist_deg: float = 
     radii = [radius] if waist is None else [radius, waist]
     count = points * len(radii)
     turns = [math.radians(twist_deg) + 2 * math.pi * i / count for i in range(count)]
-    return [
-        (radii[i % len(radii)] * math.cos(a), radii[i % len(radii)] * math.sin(a))
-        for i, a in enumerate(turns)
-    ]
+    return [(radii[i % len(radii)] * math.cos(a), radii[i % len(radii)] * math.sin(a)) for i, a in enumerate(turns)]
 
 
 def spline(knots: Float[Tensor, "K D"], count: int) -> Float[Tensor, "P D"]:

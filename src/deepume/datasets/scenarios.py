@@ -118,9 +118,7 @@ def bernoulli(
     return _thin(source, first, generator=generator), _thin(target, second, generator=generator)
 
 
-def _thin(
-    cloud: Float[Tensor, "N 3"], keep: float | None, *, generator: torch.Generator
-) -> Float[Tensor, "M 3"]:
+def _thin(cloud: Float[Tensor, "N 3"], keep: float | None, *, generator: torch.Generator) -> Float[Tensor, "M 3"]:
     n = cloud.shape[-2]
     least = max(3, min(200, 200 * n // 1024, n if keep is None else int(keep * n)))
     if least > (0.2 * n if keep is None else min(keep, 1) * n):
@@ -172,25 +170,19 @@ def outliers(cloud: Points, n: int, *, generator: torch.Generator, share: float 
     clouds = []
     for kept in zero(cloud, n, generator=generator):
         count = round(share * n)
-        unit = torch.rand(
-            *kept.shape[:-2], count, 3, generator=generator, device=kept.device, dtype=kept.dtype
-        )
+        unit = torch.rand(*kept.shape[:-2], count, 3, generator=generator, device=kept.device, dtype=kept.dtype)
         strays = (low + high) / 2 + side * (unit - 0.5)
         clouds.append(shuffle(torch.cat([kept[..., count:, :], strays], -2), generator=generator))
     return clouds[0], clouds[1]
 
 
-def overlap(
-    cloud: Points, n: int, *, generator: torch.Generator, fraction: float = OVERLAP_FRACTION
-) -> Clouds:
+def overlap(cloud: Points, n: int, *, generator: torch.Generator, fraction: float = OVERLAP_FRACTION) -> Clouds:
     """Zero intersection, then each cloud cropped by its own random half-space to ``fraction * n`` points."""
     source, target = zero(cloud, n, generator=generator)
     return _crop(source, fraction, generator=generator), _crop(target, fraction, generator=generator)
 
 
-def different(
-    cloud: Points, other: Float[Tensor, "*batch K 3"], n: int, *, generator: torch.Generator
-) -> Clouds:
+def different(cloud: Points, other: Float[Tensor, "*batch K 3"], n: int, *, generator: torch.Generator) -> Clouds:
     """n points of one shape and n of another."""
     return draw_points(cloud, n, generator=generator), draw_points(other, n, generator=generator)
 

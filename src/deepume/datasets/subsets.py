@@ -33,9 +33,7 @@ def shuffle(cloud: Float[Tensor, "*batch N 3"], *, generator: torch.Generator) -
     return take(cloud, draw_order(cloud, generator=generator))
 
 
-def draw_kept(
-    keep: Bool[Tensor, "*batch N"], count: int, *, generator: torch.Generator
-) -> Int[Tensor, "*batch M"]:
+def draw_kept(keep: Bool[Tensor, "*batch N"], count: int, *, generator: torch.Generator) -> Int[Tensor, "*batch M"]:
     """Indices of at most ``count`` marked points, drawn uniformly among the marked ones.
 
     M is ``count``, or less where a cloud of the batch has fewer marked points: the least number in the batch.

@@ -109,9 +109,7 @@ def make_union(draw: Draw) -> Blueprint:
     for _ in range(draw.integer(4, 6)):
         block = box(draw(0.2, 0.6), draw(0.2, 0.5), draw(0.2, 0.6))
         part = block if draw(0, 1) < 0.5 else cylinder(draw(0.08, 0.25), draw(0.3, 0.8))
-        parts.append(
-            part.turn(draw.integer(0, 2), 90).move(draw(-0.5, 0.5), draw(-0.3, 0.3), draw(-0.1, 0.4))
-        )
+        parts.append(part.turn(draw.integer(0, 2), 90).move(draw(-0.5, 0.5), draw(-0.3, 0.3), draw(-0.1, 0.4)))
     return merge(parts), ASYMMETRIC
 
 

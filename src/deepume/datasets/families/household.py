@@ -90,9 +90,7 @@ def make_key(draw: Draw) -> Blueprint:
 
 def make_spoon(draw: Draw) -> Blueprint:
     """Spoon: a hollow bowl and a bent handle."""
-    bowl = lathe([*arc(1, -90, 0), *arc(0.9, 0, -90)]).stretch(
-        draw(0.28, 0.34), draw(0.18, 0.22), draw(0.12, 0.18)
-    )
+    bowl = lathe([*arc(1, -90, 0), *arc(0.9, 0, -90)]).stretch(draw(0.28, 0.34), draw(0.18, 0.22), draw(0.12, 0.18))
     length, lift = draw(1.0, 1.4), draw(0.15, 0.3)
     elbow = (0.6 * length, 0.0, lift)
     handle = capsule((0.24, 0, 0), elbow, 0.035) + capsule(elbow, (length, 0, 0.8 * lift), 0.035, 0.07)

@@ -26,9 +26,7 @@ def make_body(draw: Draw) -> Blueprint:
     return merge([trunk, capsule(neck, (0.02, 0, 1.6), 0.06), head, *arms, *legs]), ASYMMETRIC
 
 
-def _limb(
-    start: Joint, rise: float, heading: float, length: float, radius: float, bend: float, draw: Draw
-) -> Mesh:
+def _limb(start: Joint, rise: float, heading: float, length: float, radius: float, bend: float, draw: Draw) -> Mesh:
     """Two capsules and a hand or foot; ``rise`` and ``bend``: angles of its halves over the horizon."""
     middle = _step(start, rise, heading, length)
     end = _step(middle, bend, heading, length * draw(0.9, 1.0))
@@ -60,9 +58,7 @@ def make_hand(draw: Draw) -> Blueprint:
         end = _step(middle, 90 - draw(10, 70), 0, 0.8 * size)
         fingers += [capsule(root, middle, 0.085, 0.075), capsule(middle, end, 0.075, 0.06)]
     joint = (0.08, 0.5, 0.0)
-    thumb = capsule((0.0, 0.22, -0.2), joint, 0.12, 0.09) + capsule(
-        joint, (0.2, 0.62, draw(0.15, 0.3)), 0.09, 0.07
-    )
+    thumb = capsule((0.0, 0.22, -0.2), joint, 0.12, 0.09) + capsule(joint, (0.2, 0.62, draw(0.15, 0.3)), 0.09, 0.07)
     wrist = capsule((0, 0, -0.3), (0, 0, -0.75), 0.2, 0.18).stretch(0.75, 1, 1)
     return merge([palm, wrist, thumb, *fingers]), ASYMMETRIC
 

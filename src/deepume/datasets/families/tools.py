@@ -109,9 +109,7 @@ def make_dumbbell(draw: Draw) -> Blueprint:
 def make_propeller(draw: Draw) -> Blueprint:
     """Hub with two to five twisted blades."""
     blades, pitch = draw.integer(2, 5), draw(25, 45)
-    blade = extrude([(0.1, -0.1), (0.9, -draw(0.15, 0.25)), (1, 0), (0.9, 0.12), (0.1, 0.1)], 0.04).turn(
-        0, pitch
-    )
+    blade = extrude([(0.1, -0.1), (0.9, -draw(0.15, 0.25)), (1, 0), (0.9, 0.12), (0.1, 0.1)], 0.04).turn(0, pitch)
     hub = lathe([(0, -0.15), (0.18, -0.15), (0.18, 0.1), *arc(0.18, 0, 90, z=0.1, count=8)])
     return merge([hub, *(blade.turn(2, 360 * k / blades) for k in range(blades))]), symmetric(("z", blades))
 
@@ -122,9 +120,7 @@ def make_hammer(draw: Draw) -> Blueprint:
     top = float(handle.vertices[:, 2].max()) - 0.1
     face = cylinder(draw(0.13, 0.17), 0.35).turn(1, 90).move(0.25, 0, top)
     drop = draw(0.2, 0.3)
-    claw = extrude([(-0.55, -drop), (0.1, -0.1), (0.1, 0.1), (-0.25, 0.08), (-0.5, -0.8 * drop)], 0.18).turn(
-        0, 90
-    )
+    claw = extrude([(-0.55, -drop), (0.1, -0.1), (0.1, 0.1), (-0.25, 0.08), (-0.5, -0.8 * drop)], 0.18).turn(0, 90)
     return handle + face + claw.move(0, 0, top), ASYMMETRIC
 
 

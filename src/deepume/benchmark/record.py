@@ -1,0 +1,108 @@
+"""Records: a published number with everything needed to measure it again."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+from deepume.benchmark.statistics import Figure, Row
+from deepume.benchmark.suites import Suite
+
+TEST_SETS = ("stanford", "faust", "modelnet40-test")
+"""Sets that nothing may be decided on; every look at them is counted."""
+LEDGER = "test-runs.txt"
+"""Beside the records: a line for each recorded run on a test set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One run of a suite."""
+
+    suite: str
+    command: str
+    commit: str
+    date: str
+    seed: int
+    versions: dict[str, str]
+    hardware: dict[str, str | int]
+    test_runs_before: int
+    """Recorded runs on test sets that came before this one."""
+    rows: list[Row]
+
+
+def make_record(suite: Suite, rows: list[Row], command: str, ledger: Path) -> Record:
+    """Describe a run that has just ended."""
+    return Record(
+        suite=suite.name,
+        command=command,
+        commit=_commit(),
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        seed=suite.seed,
+        versions={name: _version(name) for name in ("deepume", "torch", "numpy", "scipy", "small_gicp")},
+        hardware={
+            "machine": platform.machine(),
+            "processor": _processor(),
+            "cores": os.cpu_count() or 1,
+            "threads": torch.get_num_threads(),
+        },
+        test_runs_before=len(ledger.read_text().splitlines()) if ledger.is_file() else 0,
+        rows=rows,
+    )
+
+
+def write_record(record: Record, path: Path) -> None:
+    """Write a record, and enter it in the ledger beside it if it looked at a test set."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(record), indent=1) + "\n")
+    looked_at = sorted({row.set for row in record.rows} & set(TEST_SETS))
+    if looked_at:
+        with (path.parent / LEDGER).open("a") as ledger:
+            ledger.write(f"{record.date} {record.suite} {' '.join(looked_at)} {record.commit}\n")
+
+
+def read_record(path: Path) -> Record:
+    """Read what :func:`write_record` wrote."""
+    plain = json.loads(path.read_text())
+    rows = [Row(**{**row, "figures": {k: Figure(*v) for k, v in row["figures"].items()}}) for row in plain["rows"]]
+    return Record(**{**plain, "rows": rows})
+
+
+def _commit() -> str:
+    """Commit of the checkout this file is in, with a mark where files have changed since; else ``unknown``."""
+    here = Path(__file__).parent
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return answer.stdout.strip()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    """Model name of the processor, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else "unknown"

@@ -1,0 +1,92 @@
+"""Run a suite: every method sees the same pairs, whatever the order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from deepume.api import list_methods, register
+from deepume.benchmark.references import REFERENCES
+from deepume.benchmark.statistics import Row, summarize
+from deepume.benchmark.suites import Suite
+from deepume.datasets import Dataset, Pair, PairKey, make_pair, open_set
+from deepume.distances import chamfer_squared, hausdorff_squared
+from deepume.errors import require_known
+from deepume.metrics import (
+    chamfer_ratio,
+    is_right,
+    point_rmse,
+    rmse_r_paper,
+    rotation_error_deg,
+    translation_rmse,
+)
+from deepume.transform import RigidTransform
+
+Progress = Callable[[str], None]
+"""Called after each pair with the name of the method."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairFigures:
+    """Everything measured on one pair by one method."""
+
+    shape: int
+    """Index of the shape: intervals are drawn over shapes."""
+    rotation_deg: float
+    translation: float
+    point_rmse: float
+    rmse_r_paper: float
+    chamfer_squared: float
+    hausdorff_squared: float
+    chamfer_ratio: float
+    right: float
+    seconds: float
+
+
+def run_suite(suite: Suite, folder: Path | None, progress: Progress = lambda name: None) -> list[Row]:
+    """One row for each method and condition, in the order of the suite."""
+    for name in suite.methods:
+        require_known("method", name, [*list_methods(), *REFERENCES])
+    rows: list[Row] = []
+    for condition in suite.conditions():
+        dataset = open_set(condition.set, folder)
+        keys = condition.keys(dataset, suite.pairs, suite.seed)
+        figures = {name: list(_measure_all(name, dataset, keys, progress)) for name in suite.methods}
+        rows += [summarize(name, condition, measured) for name, measured in figures.items()]
+    return rows
+
+
+def _measure_all(name: str, dataset: Dataset, keys: list[PairKey], progress: Progress) -> Iterator[PairFigures]:
+    for key in keys:
+        yield measure_pair(name, make_pair(dataset, key))
+        progress(name)
+
+
+def measure_pair(name: str, pair: Pair) -> PairFigures:
+    """Run one method on one pair and compare with the truth."""
+    estimate, seconds = _estimate(name, pair)
+    truth, moved = pair.target_from_source, estimate.apply(pair.source)
+    return PairFigures(
+        shape=pair.key.index,
+        rotation_deg=float(rotation_error_deg(estimate, truth)),
+        translation=float(translation_rmse(estimate, truth)),
+        point_rmse=float(point_rmse(estimate, truth, pair.source)),
+        rmse_r_paper=float(rmse_r_paper(estimate, truth)),
+        chamfer_squared=float(chamfer_squared(moved, pair.target)),
+        hausdorff_squared=float(hausdorff_squared(moved, pair.target)),
+        chamfer_ratio=float(chamfer_ratio(estimate, truth, pair.source, pair.target)),
+        right=float(is_right(estimate, truth, pair.source, pair.target)),
+        seconds=seconds,
+    )
+
+
+def _estimate(name: str, pair: Pair) -> tuple[RigidTransform, float]:
+    """The pose and the wall-clock seconds it took; the method alone, without further refinement."""
+    start = time.perf_counter()
+    if name in REFERENCES:
+        estimate = REFERENCES[name](pair)
+    else:
+        estimate = register(pair.source, pair.target, method=name, refine=False).target_from_source
+    return estimate, time.perf_counter() - start

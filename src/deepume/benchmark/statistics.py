@@ -1,0 +1,75 @@
+"""From pairs to a row: means, medians and recalls, with intervals by bootstrap over shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from deepume.benchmark.suites import Condition
+
+RESAMPLINGS = 500
+"""Bootstrap samples behind each interval."""
+
+
+class Figure(NamedTuple):
+    """A value with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One method under one condition."""
+
+    method: str
+    set: str
+    scenario: str
+    law: str
+    points: int
+    pairs: int
+    figures: dict[str, Figure]
+    """By name: see :data:`STATISTICS`."""
+
+
+STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
+    "rotation_mean_deg": ("rotation_deg", np.mean),
+    "rotation_median_deg": ("rotation_deg", np.median),
+    "recall_5_deg": ("rotation_deg", lambda values: np.mean(values <= 5)),
+    "recall_10_deg": ("rotation_deg", lambda values: np.mean(values <= 10)),
+    "right": ("right", np.mean),
+    "chamfer_ratio_median": ("chamfer_ratio", np.median),
+    "point_rmse_mean": ("point_rmse", np.mean),
+    "rmse_r_paper": ("rmse_r_paper", np.mean),
+    "rmse_t_paper": ("translation", np.mean),
+    "chamfer_squared": ("chamfer_squared", np.mean),
+    "hausdorff_squared": ("hausdorff_squared", np.mean),
+    "milliseconds_median": ("seconds", lambda values: 1e3 * np.median(values)),
+}  # pyright: ignore[reportAssignmentType]
+"""Figures of a row: what is measured on each pair, and how pairs are put together."""
+
+
+def summarize(method: str, condition: Condition, measured: Sequence[Any]) -> Row:
+    """A row from the figures of its pairs."""
+    columns = {each.name: np.array([getattr(pair, each.name) for pair in measured]) for each in fields(measured[0])}
+    draws = bootstrap_draws(columns["shape"])
+    figures = {name: _figure(columns[column], statistic, draws) for name, (column, statistic) in STATISTICS.items()}
+    return Row(method, condition.set, condition.scenario, condition.law, condition.points, len(measured), figures)
+
+
+def bootstrap_draws(shapes: np.ndarray) -> list[np.ndarray]:
+    """Positions of pairs in each bootstrap sample: shapes are drawn with replacement, with all of their pairs."""
+    generator = np.random.default_rng(0)
+    names = np.unique(shapes)
+    members = [np.flatnonzero(shapes == name) for name in names]
+    chosen = generator.integers(len(names), size=(RESAMPLINGS, len(names)))
+    return [np.concatenate([members[index] for index in sample]) for sample in chosen]
+
+
+def _figure(values: np.ndarray, statistic: Callable[[np.ndarray], float], draws: list[np.ndarray]) -> Figure:
+    low, high = np.quantile([statistic(values[draw]) for draw in draws], [0.025, 0.975])
+    return Figure(float(statistic(values)), float(low), float(high))

@@ -1,0 +1,90 @@
+"""What is measured together: a suite is methods x sets x scenarios x laws x sizes, on identical pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deepume.datasets import Dataset, Law, PairKey, Scenario
+from deepume.errors import DeepumeError
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One block of a table: everything about its pairs but the index."""
+
+    set: str
+    scenario: Scenario
+    law: Law
+    points: int
+
+    def keys(self, dataset: Dataset, pairs: int, seed: int) -> list[PairKey]:
+        """Keys of the first pairs: shapes in order, then the same shapes drawn anew."""
+        size = len(dataset)
+        return [
+            PairKey(self.set, self.scenario, self.law, self.points, index % size, seed + index // size)
+            for index in range(pairs)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A named benchmark."""
+
+    name: str
+    """The word on the command line."""
+    title: str
+    """What it shows."""
+    methods: tuple[str, ...]
+    """Rows of each block; see also :data:`deepume.benchmark.references.REFERENCES`."""
+    sets: tuple[str, ...]
+    """Data sets, by the names of :func:`deepume.datasets.open_set`."""
+    scenarios: tuple[Scenario, ...] = (Scenario.ZERO,)
+    """How pairs are made."""
+    laws: tuple[Law, ...] = (Law.HAAR,)
+    """How motions are drawn."""
+    points: tuple[int, ...] = (1024,)
+    """Points per cloud."""
+    pairs: int = 200
+    """Pairs in each block."""
+    seed: int = 0
+    """Seed of the first drawing of each shape."""
+
+    def __post_init__(self) -> None:
+        """Refuse a suite with nothing in it."""
+        if self.pairs < 1 or not all((self.methods, self.sets, self.scenarios, self.laws, self.points)):
+            raise DeepumeError(f"Suite {self.name!r} is empty: it needs methods, sets, scenarios, laws, points, pairs.")
+
+    def conditions(self) -> Iterator[Condition]:
+        """All blocks of the table, in order."""
+        for name in self.sets:
+            for scenario in self.scenarios:
+                for law in self.laws:
+                    for points in self.points:
+                        yield Condition(name, scenario, law, points)
+
+
+CLOSED_FORM = ("identity", "pca", "ume", "ume-3")
+LOCAL_SEARCH = ("icp", "frames-icp", "frames-gicp", "grid-icp")
+FLOOR = ("truth-icp", "truth-gicp")
+
+SUITES = {
+    suite.name: suite
+    for suite in (
+        Suite(
+            "core",
+            "Closed-form methods and local search, zero intersection, any rotation",
+            methods=(*CLOSED_FORM, *LOCAL_SEARCH, *FLOOR),
+            sets=("stanford", "faust"),
+        ),
+        Suite(
+            "quick",
+            "The same methods on procedural shapes, in a minute",
+            methods=(*CLOSED_FORM, "icp", "frames-gicp", *FLOOR),
+            sets=("procedural",),
+            scenarios=(Scenario.NOISE_FREE, Scenario.ZERO, Scenario.GAUSSIAN),
+            points=(512,),
+            pairs=30,
+        ),
+    )
+}

@@ -1,0 +1,92 @@
+"""``deepume benchmark``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from deepume.benchmark import SUITES, Suite, run_suite, table_rows, to_markdown, write_record
+from deepume.benchmark.record import LEDGER, make_record
+from deepume.benchmark.statistics import Row
+from deepume.benchmark.tables import COLUMNS, blocks
+from deepume.cli.exits import Exit
+from deepume.errors import require_known
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Measure methods on identical pairs and print one table for each condition.
+
+    `quick` needs no data. `core` measures on the Stanford and FAUST scans in the folder named by --data; without
+    it, on procedural shapes, and the table says so.
+
+    Example: deepume benchmark core --data DATA --record results/core.json
+    """
+
+    suite: tyro.conf.Positional[str] = "quick"
+    """What to measure: quick or core."""
+    data: Path | None = None
+    """Folder of the real data sets."""
+    methods: tuple[str, ...] = ()
+    """Only these methods; default: all of the suite."""
+    sets: tuple[str, ...] = ()
+    """Other data sets than the suite's."""
+    points: tuple[int, ...] = ()
+    """Other numbers of points than the suite's."""
+    pairs: int | None = None
+    """Another number of pairs in each block."""
+    record: Path | None = None
+    """Write the record (JSON) here."""
+    markdown: bool = False
+    """Print Markdown tables."""
+
+    def run(self) -> Exit:
+        """Run the suite, print its tables, keep its record."""
+        suite = self._suite()
+        console = Console(stderr=True)
+        with Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        ) as progress:
+            task = progress.add_task(suite.name, total=_count_pairs(suite))
+            rows = run_suite(suite, self.data, lambda name: progress.update(task, advance=1, description=name))
+        print(to_markdown(rows)) if self.markdown else _print_tables(rows)
+        if self.record is not None:
+            command = " ".join(["deepume", *sys.argv[1:]])
+            write_record(make_record(suite, rows, command, self.record.parent / LEDGER), self.record)
+        return Exit.SURE
+
+    def _suite(self) -> Suite:
+        require_known("suite", self.suite, list(SUITES))
+        suite = SUITES[self.suite]
+        if self.data is None and not self.sets:
+            suite = replace(suite, sets=("procedural",))
+        chosen = {"methods": self.methods, "sets": self.sets, "points": self.points, "pairs": self.pairs}
+        return replace(suite, **{name: value for name, value in chosen.items() if value})
+
+
+def _count_pairs(suite: Suite) -> int:
+    return suite.pairs * len(suite.methods) * len(list(suite.conditions()))
+
+
+def _print_tables(rows: list[Row]) -> None:
+    console = Console()
+    for title, members in blocks(rows).items():
+        table = Table(title=title, title_justify="left")
+        table.add_column("method")
+        for name in COLUMNS:
+            table.add_column(name, justify="right")
+        for cells in table_rows(members):
+            table.add_row(*cells)
+        console.print(table)

@@ -1,0 +1,80 @@
+"""``deepume register``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from deepume.api import DEFAULT_METHOD, register
+from deepume.cli.exits import Exit
+from deepume.cli.files import write_text
+from deepume.io import read_points, write_points
+from deepume.result import Registration
+from deepume.viewer.picture import draw_registration
+
+
+@dataclass(frozen=True)
+class Register:
+    """Find the rigid motion that carries SOURCE onto TARGET.
+
+    Reads point clouds and meshes: PLY, PCD, XYZ, TXT, CSV, NPY, NPZ, OBJ, STL, OFF, GLB, LAS, LAZ, E57.
+    Prints the answer in words and as a 4 x 4 matrix. Exit status: 0 for an answer it is sure of, 3 for one it is
+    not sure of (written all the same), 2 for bad input.
+
+    Example: deepume register scan.ply model.stl -o aligned.ply --json result.json
+    """
+
+    source: tyro.conf.Positional[Path]
+    """The cloud or mesh that moves."""
+    target: tyro.conf.Positional[Path]
+    """The cloud or mesh that stays."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """Write the moved source here (.ply, .pcd, .xyz, .txt or .npy)."""
+    json: Path | None = None
+    """Write the whole result here, as JSON."""
+    picture: Path | None = None
+    """Draw both clouds before and after, as a PNG."""
+    method: str = DEFAULT_METHOD
+    """How to register; `deepume methods` lists the names."""
+    refine: bool = True
+    """Refine what the method found; --no-refine gives the method alone."""
+    allow_scale: bool = False
+    """Let the clouds differ in size: estimate a similarity."""
+    drop_invalid: bool = False
+    """Leave out points with NaN or infinite coordinates."""
+    seed: int = 0
+    """For what is drawn at random: samples of meshes, thinning of large clouds."""
+    device: str | None = None
+    """Where to compute, for example `cuda`."""
+    quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
+    """Print the matrix alone."""
+
+    def run(self) -> Exit:
+        """Register, write what was asked for, and print."""
+        source, target = (read_points(path, seed=self.seed) for path in (self.source, self.target))
+        result = register(
+            source,
+            target,
+            method=self.method,
+            refine=self.refine,
+            allow_scale=self.allow_scale,
+            drop_invalid=self.drop_invalid,
+            seed=self.seed,
+            device=self.device,
+        )
+        if self.output is not None:
+            write_points(self.output, result.target_from_source.apply(source.to(result.target_from_source.rotation)))
+        if self.json is not None:
+            write_text(self.json, result.to_json())
+        if self.picture is not None:
+            draw_registration(source, target, result, self.picture)
+        print(format_matrix(result) if self.quiet else f"{result.explain()}\n{format_matrix(result)}")
+        return Exit.SURE if result.sure else Exit.UNSURE
+
+
+def format_matrix(result: Registration) -> str:
+    """The 4 x 4 matrix as text that NumPy's ``loadtxt`` reads."""
+    return "\n".join("  ".join(f"{value:20.12g}" for value in row) for row in result.target_from_source.numpy())

@@ -1,0 +1,1 @@
+"""Seeing a registration."""

@@ -1,0 +1,48 @@
+"""A still picture of a registration: before and after, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.clouds import centroid
+from deepume.io import import_package
+from deepume.result import Registration
+
+SOURCE_COLOR, TARGET_COLOR = "#d55e00", "#0072b2"  # told apart by color-blind readers too
+SHOWN_POINTS = 4000
+"""Larger clouds are thinned for the picture: beyond this, points hide one another."""
+
+
+def draw_registration(
+    source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], result: Registration, path: Path
+) -> None:
+    """Write a PNG (or PDF, SVG) with the clouds as given on the left and aligned on the right."""
+    matplotlib = import_package("matplotlib", extra="cli")
+    matplotlib.use("Agg", force=False)
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, 2, figsize=(10, 4.6), subplot_kw={"projection": "3d"}, layout="constrained")
+    aligned = result.target_from_source.apply(source)
+    _draw_panel(panels[0], source, target, "as given")
+    _draw_panel(panels[1], aligned, target, "registered")
+    panels[0].legend(["source", "target"], loc="upper left", frameon=False, markerscale=4)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _draw_panel(panel: Any, moving: Float[Tensor, "N 3"], fixed: Float[Tensor, "M 3"], title: str) -> None:
+    for cloud, color in ((moving, SOURCE_COLOR), (fixed, TARGET_COLOR)):
+        shown = cloud[:: max(1, len(cloud) // SHOWN_POINTS)].cpu()
+        panel.scatter(*shown.unbind(-1), s=3, color=color, alpha=0.7, linewidths=0)
+    both = torch.cat([moving, fixed])
+    middle, radius = centroid(both).cpu(), float((both - centroid(both)).abs().max())
+    for limit, value in zip((panel.set_xlim, panel.set_ylim, panel.set_zlim), middle.tolist(), strict=True):
+        limit(value - radius, value + radius)
+    panel.set_box_aspect((1, 1, 1), zoom=1.25)
+    panel.set_title(title, y=0.98)
+    panel.set_axis_off()
