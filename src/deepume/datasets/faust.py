@@ -11,12 +11,15 @@ REMEDY = (
     "(MPI-FAUST/*/scans). Name the folder with the scans."
 )
 """Where to get the scans."""
+SCAN_POINTS = 80_000
+"""Points taken from a scan, about as many as it has vertices."""
 
 
 def open_faust(folder: Path, *, in_meters: bool = False) -> FolderSet:
     """The scans under ``folder`` in sorted order, in the unit sphere unless ``in_meters``.
 
-    Differs from the paper: the released code takes the files in the order of the file system, in meters.
+    Differs from the paper: the released code takes the vertices, in meters, and the files in the order of the
+    file system; here points are uniform over the area of the scan, or its vertices where it has no triangles.
     """
     return FolderSet(
         folder,
@@ -25,4 +28,5 @@ def open_faust(folder: Path, *, in_meters: bool = False) -> FolderSet:
         remedy=REMEDY,
         label_of=lambda _: "person",
         in_unit_sphere=not in_meters,
+        sample_points=SCAN_POINTS,
     )

@@ -10,7 +10,10 @@ from torch import Tensor
 
 from deepume.errors import FileFormatError
 
-SUFFIXES = (".ply", ".obj", ".stl", ".off", ".glb", ".gltf", ".xyz", ".txt", ".csv", ".npy", ".npz", ".pcd")
+SUFFIXES = (
+    ".ply", ".pcd", ".xyz", ".txt", ".csv", ".asc", ".pts", ".npy", ".npz",
+    ".stl", ".obj", ".off", ".glb", ".gltf", ".las", ".laz", ".e57",
+)  # fmt: skip
 """Endings that are taken for clouds or meshes."""
 SAMPLE_POINTS = 8192
 """Points sampled on a mesh that has faces."""
@@ -37,12 +40,14 @@ class FolderSet:
         remedy: str = "Name a folder that holds meshes or clouds.",
         label_of: Callable[[str], str] | None = None,
         in_unit_sphere: bool = True,
+        sample_points: int = SAMPLE_POINTS,
     ) -> None:
         """Index ``folder``; ``remedy`` ends the message when nothing is found there."""
         self.name = name
         self._folder = folder
         self._label_of = label_of
         self._in_unit_sphere = in_unit_sphere
+        self._sample_points = sample_points
         found = folder.rglob("*") if folder.is_dir() else ()
         self._files = sorted(path for path in found if path.suffix.lower() in suffixes and path.is_file())
         if not self._files:
@@ -55,7 +60,7 @@ class FolderSet:
         """Points of a file, or of a surface sample of it, in the unit sphere unless asked otherwise."""
         from deepume.io import read_points  # pyright: ignore[reportMissingImports]
 
-        points = read_points(self._files[index], sample_points=SAMPLE_POINTS, seed=0)
+        points = read_points(self._files[index], sample_points=self._sample_points, seed=0)
         return to_unit_sphere(points) if self._in_unit_sphere else points
 
     def label(self, index: int) -> str:

@@ -22,7 +22,7 @@ def draw_registration(
     source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], result: Registration, path: Path
 ) -> None:
     """Write a PNG (or PDF, SVG) with the clouds as given on the left and aligned on the right."""
-    matplotlib = import_package("matplotlib", extra="cli")
+    matplotlib = import_package("matplotlib", "deepume[cli]")
     matplotlib.use("Agg", force=False)
     from matplotlib import pyplot
 
