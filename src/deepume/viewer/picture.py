@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.canonical import principal_frame
 from deepume.clouds import centroid
 from deepume.io import import_package
 from deepume.result import Registration
@@ -26,10 +27,12 @@ def draw_registration(
     matplotlib.use("Agg", force=False)
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(1, 2, figsize=(10, 4.6), subplot_kw={"projection": "3d"}, layout="constrained")
+    # Seen in the target's own axes the object lies flat, whatever pose it was scanned in.
+    frame = principal_frame(target)
     aligned = result.target_from_source.apply(source)
-    _draw_panel(panels[0], source, target, "as given")
-    _draw_panel(panels[1], aligned, target, "registered")
+    figure, panels = pyplot.subplots(1, 2, figsize=(10, 4.2), subplot_kw={"projection": "3d"}, layout="constrained")
+    _draw_panel(panels[0], frame.to_local(source), frame.to_local(target), "as given")
+    _draw_panel(panels[1], frame.to_local(aligned), frame.to_local(target), "registered")
     panels[0].legend(["source", "target"], loc="upper left", frameon=False, markerscale=4)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
@@ -38,11 +41,12 @@ def draw_registration(
 def _draw_panel(panel: Any, moving: Float[Tensor, "N 3"], fixed: Float[Tensor, "M 3"], title: str) -> None:
     for cloud, color in ((moving, SOURCE_COLOR), (fixed, TARGET_COLOR)):
         shown = cloud[:: max(1, len(cloud) // SHOWN_POINTS)].cpu()
-        panel.scatter(*shown.unbind(-1), s=3, color=color, alpha=0.7, linewidths=0)
+        panel.scatter(*shown.unbind(-1), s=5, color=color, alpha=0.8, linewidths=0)
     both = torch.cat([moving, fixed])
     middle, radius = centroid(both).cpu(), float((both - centroid(both)).abs().max())
     for limit, value in zip((panel.set_xlim, panel.set_ylim, panel.set_zlim), middle.tolist(), strict=True):
         limit(value - radius, value + radius)
-    panel.set_box_aspect((1, 1, 1), zoom=1.25)
+    panel.set_box_aspect((1, 1, 1), zoom=1.6)
+    panel.view_init(elev=40, azim=-65)
     panel.set_title(title, y=0.98)
     panel.set_axis_off()

@@ -1,0 +1,33 @@
+# Everything runs in .venv, which the first target that needs it builds; only Python 3.11+ must be there.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: demo test test-slow check format clean
+
+demo: $(INSTALLED)  ## register two clouds of one object; writes demo/
+	$(BIN)/deepume demo
+
+test: $(INSTALLED)  ## the tests, a few minutes
+	$(BIN)/python -m pytest
+
+test-slow: $(INSTALLED)  ## the tests that take longer
+	$(BIN)/python -m pytest -m slow
+
+check: $(INSTALLED)  ## format, lint, types, direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)  ## mend format and lint
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:  ## remove what was built
+	rm -rf .venv demo dist
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
