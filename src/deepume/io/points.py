@@ -1,0 +1,89 @@
+"""The way in and out: anything to points, points to a file, and one clear error when that cannot be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.errors import FileFormatError, MissingPackageError
+from deepume.io.files import explain_os_error, find_file, look_at, read_head
+from deepume.io.formats import find_format, suggest_name
+from deepume.io.geometry import SAMPLE_POINTS, Geometry
+from deepume.io.objects import convert_object
+from deepume.io.packages import quiet
+from deepume.io.summary import FileSummary, summarize
+
+
+def as_points(
+    cloud: object, *, name: str = "source", sample_points: int = SAMPLE_POINTS, seed: int = 0
+) -> Float[Tensor, "N 3"]:
+    """Points from an array, a tensor, nested lists, an Open3D or trimesh object, or a file.
+
+    Doubles, except that a tensor keeps its device and its single or double precision (half becomes single).
+    A mesh gives ``sample_points`` points drawn uniformly by area. ``name`` is what errors call the cloud.
+    Values are not checked here: they may be infinite or not a number.
+    """
+    if isinstance(cloud, str | os.PathLike):
+        return read_points(cloud, sample_points=sample_points, seed=seed)
+    return convert_object(cloud, name=name, sample_points=sample_points, seed=seed)
+
+
+def read_points(
+    path: str | os.PathLike[str], *, sample_points: int = SAMPLE_POINTS, seed: int = 0
+) -> Float[Tensor, "N 3"]:
+    """The points of a file as doubles, or points drawn from its mesh uniformly by area.
+
+    The format follows from the extension (:func:`known_extensions`). The same seed draws the same points, bit
+    for bit. A mesh without area gives its vertices. Raises :class:`FileFormatError` for a file that is
+    missing, empty, damaged, mislabelled or without points; :class:`MissingPackageError` has the install line.
+    """
+    return _read_geometry(find_file(path)).points(sample_points, seed)
+
+
+def describe_file(path: str | os.PathLike[str]) -> FileSummary:
+    """What is in a file: its format, counts and extents, and how many points would be in the way."""
+    file = find_file(path)
+    return summarize(_read_geometry(file), find_format(file).name)
+
+
+def write_points(path: str | os.PathLike[str], points: object) -> None:
+    """Write a cloud so that reading it back gives the same doubles; the format follows from the extension."""
+    file = Path(path).expanduser()
+    write = find_format(file, writable=True).write
+    rows = convert_object(points, name="points").detach().cpu().numpy().astype(np.float64)
+    if not file.parent.is_dir():
+        raise FileFormatError(
+            f"Cannot write {file.name}: the folder {file.parent} does not exist. Create it first."
+        )
+    try:
+        if write is not None:
+            write(file, rows)
+    except OSError as error:
+        raise FileFormatError(explain_os_error(file, error)) from error
+
+
+def _read_geometry(file: Path) -> Geometry:
+    """Look before reading; whatever the reader stumbles over becomes one line."""
+    form, look = find_format(file), look_at(read_head(file))
+    if look not in form.looks:
+        raise FileFormatError(
+            f"{file} should be {form.name} by its extension, but its content looks like {look}. "
+            f"{suggest_name(file, look)}"
+        )
+    try:
+        with quiet:
+            geometry = form.read(file)
+    except (FileFormatError, MissingPackageError):
+        raise
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200].rstrip(".")
+        raise FileFormatError(f"{file} is damaged {form.name}: {reason}. Export or copy it again.") from error
+    if not len(geometry.vertices):
+        raise FileFormatError(
+            f"{file} holds no points: it is empty or cut short {form.name}. Export it again."
+        )
+    return geometry
