@@ -102,9 +102,7 @@ def test_extension_may_be_upper_case_and_home_a_tilde(tmp_path, monkeypatch):
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
 
 
-def ply_header(
-    encoding: str, kind: str = "double", *, extra: str = "", faces: int = 0, count: int = 4
-) -> bytes:
+def ply_header(encoding: str, kind: str = "double", *, extra: str = "", faces: int = 0, count: int = 4) -> bytes:
     axes = "".join(f"property {kind} {axis}\n" for axis in "xyz")
     face = f"element face {faces}\nproperty list uchar int vertex_indices\n" if faces else ""
     start = f"ply\nformat {encoding} 1.0\ncomment by hand\nelement vertex {count}\n"
@@ -149,13 +147,9 @@ def test_ply_columns_are_found_by_name(tmp_path):
 @pytest.mark.parametrize("encoding", ["ascii", *ENDIANS])
 def test_ply_polygons_of_different_sizes_become_triangles(tmp_path, encoding):
     order = ENDIANS.get(encoding, "<")
-    body = SQUARE.astype(order + "f8").tobytes() + struct.pack(
-        order + "B3iB4iB2i", 3, 0, 1, 2, 4, 0, 1, 2, 3, 2, 0, 1
-    )
+    body = SQUARE.astype(order + "f8").tobytes() + struct.pack(order + "B3iB4iB2i", 3, 0, 1, 2, 4, 0, 1, 2, 3, 2, 0, 1)
     text = b"0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n4 0 1 2 3\n2 0 1\n"
-    path = write_bytes(
-        tmp_path, "a.ply", ply_header(encoding, faces=3) + (text if encoding == "ascii" else body)
-    )
+    path = write_bytes(tmp_path, "a.ply", ply_header(encoding, faces=3) + (text if encoding == "ascii" else body))
     summary = io.describe_file(path)
     assert (summary.points, summary.faces, summary.is_mesh) == (4, 3, True)
 
@@ -185,16 +179,12 @@ def test_pcd_of_all_kinds(tmp_path, encoding, kind, tolerance):
 @pytest.mark.parametrize("version", [".5", "0.6", ".7"])
 @pytest.mark.parametrize("body", ["1  2 3\n4 5 6 \n", "1\t2\t3\r\n4\t5\t6", "1 2 3\n\n4 5 6\n"])
 def test_pcd_text_of_other_hands(tmp_path, version, body):
-    header = (
-        f"# comment\nVERSION {version}\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 2\nHEIGHT 1\nDATA ascii\n"
-    )
+    header = f"# comment\nVERSION {version}\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 2\nHEIGHT 1\nDATA ascii\n"
     assert_same(read_bytes(tmp_path, "a.pcd", header + body), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
 
 
 def test_pcd_fields_may_repeat_and_hold_several_numbers(tmp_path):
-    header = (
-        "VERSION .7\nFIELDS _ x y z _\nSIZE 1 4 4 4 1\nTYPE U F F F U\nCOUNT 4 1 1 1 2\nWIDTH 2\nHEIGHT 1\n"
-    )
+    header = "VERSION .7\nFIELDS _ x y z _\nSIZE 1 4 4 4 1\nTYPE U F F F U\nCOUNT 4 1 1 1 2\nWIDTH 2\nHEIGHT 1\n"
     rows = np.zeros(2, [("a", "u1", 4), ("p", "<f4", 3), ("b", "u1", 2)])
     rows["p"] = [[1, 2, 3], [4, 5, 6]]
     content = header.encode() + b"POINTS 2\nDATA binary\n" + rows.tobytes()
@@ -633,9 +623,7 @@ def test_failed_reading_leaves_the_file_alone(tmp_path):
 
 
 def test_writing_errors(tmp_path):
-    with pytest.raises(
-        FileFormatError, match=r"Cannot write 'a\.stl': .* Known: \.ply \.pcd \.xyz \.txt \.npy\."
-    ):
+    with pytest.raises(FileFormatError, match=r"Cannot write 'a\.stl': .* Known: \.ply \.pcd \.xyz \.txt \.npy\."):
         io.write_points(tmp_path / "a.stl", ROWS)
     with pytest.raises(FileFormatError, match=r"the folder .*/no does not exist\. Create it first\."):
         io.write_points(tmp_path / "no" / "a.ply", ROWS)

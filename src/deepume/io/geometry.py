@@ -37,9 +37,7 @@ class Geometry:
     def points(self, count: int, seed: int) -> Float[Tensor, "N 3"]:
         """The cloud itself, or ``count`` samples of the mesh; a mesh without area gives its vertices."""
         if count < 1:
-            raise CloudValueError(
-                f"sample_points must be at least 1, got {count}. Leave it out for the default."
-            )
+            raise CloudValueError(f"sample_points must be at least 1, got {count}. Leave it out for the default.")
         vertices, faces = torch.from_numpy(self.vertices), torch.from_numpy(self.faces)
         if not triangle_areas(vertices, faces).any():
             return vertices

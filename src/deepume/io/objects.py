@@ -15,9 +15,7 @@ from deepume.io.geometry import SAMPLE_POINTS, Geometry, float_rows, merge_scene
 ACCEPTED = "Pass an (N, 3) array or tensor, an Open3D or trimesh object, or a file path."
 
 
-def convert_object(
-    cloud: Any, *, name: str, sample_points: int = SAMPLE_POINTS, seed: int = 0
-) -> Float[Tensor, "N 3"]:
+def convert_object(cloud: Any, *, name: str, sample_points: int = SAMPLE_POINTS, seed: int = 0) -> Float[Tensor, "N 3"]:
     """Points from anything but a path; see :func:`deepume.io.as_points`."""
     if isinstance(cloud, Tensor):
         return _convert_tensor(cloud, name)
@@ -42,9 +40,7 @@ def _has(cloud: Any, *attributes: str) -> bool:
 
 def _convert_tensor(points: Tensor, name: str) -> Float[Tensor, "N 3"]:
     if points.is_complex() or points.dtype == torch.bool:
-        raise CloudValueError(
-            f"{name} must be real numbers, got {points.dtype}. Convert it with points.double()."
-        )
+        raise CloudValueError(f"{name} must be real numbers, got {points.dtype}. Convert it with points.double().")
     _check_shape(tuple(points.shape), name)
     if not points.is_floating_point():
         return points.double()
@@ -54,9 +50,7 @@ def _convert_tensor(points: Tensor, name: str) -> Float[Tensor, "N 3"]:
 def _convert_mesh(mesh: Any, attribute: str, name: str) -> Geometry:
     faces = np.asarray(getattr(mesh, attribute), np.int64)
     if faces.size and (faces.ndim != 2 or faces.shape[1] != 3):
-        raise CloudShapeError(
-            f"{name}.{attribute} must have shape (F, 3), got {faces.shape}. Triangulate the mesh."
-        )
+        raise CloudShapeError(f"{name}.{attribute} must have shape (F, 3), got {faces.shape}. Triangulate the mesh.")
     return Geometry(_convert_array(mesh.vertices, f"{name}.vertices"), faces.reshape(-1, 3))
 
 
@@ -72,9 +66,7 @@ def _convert_array(cloud: Any, name: str) -> Float[np.ndarray, "N 3"]:
     except Exception as error:
         raise CloudValueError(f"{name} must be a cloud, got {type(cloud).__name__}. {ACCEPTED}") from error
     if array.dtype.kind not in "fiu":
-        raise CloudValueError(
-            f"{name} must be real numbers, got {_name_values(cloud, array)}. {_remedy_values(array)}"
-        )
+        raise CloudValueError(f"{name} must be real numbers, got {_name_values(cloud, array)}. {_remedy_values(array)}")
     _check_shape(array.shape, name)
     return float_rows(array)
 

@@ -22,9 +22,7 @@ def read_pcd(path: Path) -> Geometry:
         header = _read_header(stream)
         body = stream.read()
     layout = _build_layout(header)
-    count = (
-        int(header["POINTS"][0]) if "POINTS" in header else int(header["WIDTH"][0]) * int(header["HEIGHT"][0])
-    )
+    count = int(header["POINTS"][0]) if "POINTS" in header else int(header["WIDTH"][0]) * int(header["HEIGHT"][0])
     columns = _DECODERS[header["DATA"][0].lower()](body, layout, count)
     return Geometry(np.stack([columns[axis].reshape(-1).astype(np.float64) for axis in "xyz"], -1))
 

@@ -85,9 +85,7 @@ def _read_header(stream: BinaryIO) -> tuple[list[Element], bool]:
             case ["element", name, count]:
                 elements.append(Element(name, int(count)))
             case ["property", "list", length, number, name]:
-                elements[-1].properties.append(
-                    Property(name, _letters(encoding, number), _letters(encoding, length))
-                )
+                elements[-1].properties.append(Property(name, _letters(encoding, number), _letters(encoding, length)))
             case ["property", number, name]:
                 elements[-1].properties.append(Property(name, _letters(encoding, number)))
             case ["end_header"]:
@@ -173,6 +171,4 @@ def _cut_polygons(polygons: np.ndarray) -> Int[np.ndarray, "F 3"]:
 
 
 def _cut_short(element: Element) -> ValueError:
-    return ValueError(
-        f"the body is cut short, it does not hold the {element.count} rows of element {element.name}"
-    )
+    return ValueError(f"the body is cut short, it does not hold the {element.count} rows of element {element.name}")

@@ -56,9 +56,7 @@ def write_points(path: str | os.PathLike[str], points: object) -> None:
     write = find_format(file, writable=True).write
     rows = convert_object(points, name="points").detach().cpu().numpy().astype(np.float64)
     if not file.parent.is_dir():
-        raise FileFormatError(
-            f"Cannot write {file.name}: the folder {file.parent} does not exist. Create it first."
-        )
+        raise FileFormatError(f"Cannot write {file.name}: the folder {file.parent} does not exist. Create it first.")
     try:
         if write is not None:
             write(file, rows)
@@ -83,7 +81,5 @@ def _read_geometry(file: Path) -> Geometry:
         reason = (str(error) or type(error).__name__).splitlines()[0][:200].rstrip(".")
         raise FileFormatError(f"{file} is damaged {form.name}: {reason}. Export or copy it again.") from error
     if not len(geometry.vertices):
-        raise FileFormatError(
-            f"{file} holds no points: it is empty or cut short {form.name}. Export it again."
-        )
+        raise FileFormatError(f"{file} holds no points: it is empty or cut short {form.name}. Export it again.")
     return geometry

@@ -61,11 +61,7 @@ def _check_las_points(path: Path, header: Any) -> None:
         (chunk_points,), (items,) = struct.unpack_from("<I", record, 12), struct.unpack_from("<H", record, 32)
         item_widths = [struct.unpack_from("<H", record, 36 + 6 * item)[0] for item in range(items)]
         chunks = _read_chunk_count(path, header.offset_to_point_data)
-        fits = (
-            sum(item_widths) == width
-            and chunks * width <= size
-            and header.point_count <= chunks * chunk_points
-        )
+        fits = sum(item_widths) == width and chunks * width <= size and header.point_count <= chunks * chunk_points
     if not fits:
         raise ValueError(f"the header promises {header.point_count} points, more than the file can hold")
 
@@ -89,6 +85,4 @@ def read_e57(path: Path) -> Geometry:
     with pye57.E57(str(path)) as archive:
         filled = [index for index in range(archive.scan_count) if archive.get_header(index).point_count]
         scans = [archive.read_scan(index, ignore_missing_fields=True) for index in filled]
-    return merge_geometries(
-        [Geometry(float_rows(np.stack([scan[axis] for axis in axes], -1))) for scan in scans]
-    )
+    return merge_geometries([Geometry(float_rows(np.stack([scan[axis] for axis in axes], -1))) for scan in scans])
