@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from deepume.result import Registration
 from deepume.types import Source, Target
 
 
+@runtime_checkable
 class Method(Protocol):
     """Anything that maps a source and a target to a registration, batched over leading axes."""
 

@@ -119,6 +119,6 @@ def _read_hdf5(path: Path, key: str) -> np.ndarray:
     try:
         import h5py
     except ImportError as error:
-        raise MissingPackageError("Reading ModelNet40 in HDF5 form needs h5py: pip install h5py") from error
+        raise MissingPackageError('Reading ModelNet40 in HDF5 form needs h5py: pip install "deepume[modelnet]"') from error
     with h5py.File(path, "r") as file:
         return np.asarray(file[key])
