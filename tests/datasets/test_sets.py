@@ -1,52 +1,39 @@
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import h5py
 import numpy as np
 import pytest
 import torch
 
+from deepume.clouds import to_unit_sphere
 from deepume.datasets.catalog import open_set
-from deepume.datasets.folder import to_unit_sphere
 from deepume.datasets.modelnet40 import Hdf5ModelNet40, Split, open_modelnet40
 from deepume.datasets.pairs import Dataset
 from deepume.errors import FileFormatError, MissingPackageError
-
-
-@pytest.fixture
-def reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stands in for the reader of files: points are written as text."""
-
-    def read_points(path: Path, *, sample_points: int, seed: int = 0) -> torch.Tensor:
-        return torch.from_numpy(np.loadtxt(path, ndmin=2))
-
-    module = ModuleType("deepume.io")
-    module.read_points = read_points  # pyright: ignore[reportAttributeAccessIssue]
-    monkeypatch.setitem(sys.modules, "deepume.io", module)
+from deepume.io import write_points
 
 
 def write_cloud(path: Path, offset: float = 0.0) -> np.ndarray:
     path.parent.mkdir(parents=True, exist_ok=True)
     points = np.random.default_rng(len(path.name)).normal(size=(30, 3)) + offset
-    np.savetxt(path, points)
+    write_points(path, points)
     return points
 
 
-@pytest.mark.usefixtures("reader")
 def test_a_folder_is_read_in_sorted_order(tmp_path: Path) -> None:
-    for name in ("b.xyz", "a.ply", "deep/c.obj", "notes.md"):
+    for name in ("b.xyz", "a.ply", "deep/c.npy"):
         write_cloud(tmp_path / name, offset=5)
+    (tmp_path / "notes.md").write_text("not a cloud")
     folder = open_set("folder", tmp_path)
     assert isinstance(folder, Dataset)
-    assert [folder.shape_name(k) for k in range(len(folder))] == ["a.ply", "b.xyz", "deep/c.obj"]
+    assert [folder.shape_name(k) for k in range(len(folder))] == ["a.ply", "b.xyz", "deep/c.npy"]
     assert [folder.label(k) for k in range(3)] == ["a", "b", "deep"]
     cloud = folder.cloud(0)
     assert cloud.mean(0).abs().max() < 1e-12
     assert cloud.norm(dim=-1).max().item() == pytest.approx(1)
 
 
-@pytest.mark.usefixtures("reader")
 def test_faust_scans_are_sorted_and_in_meters_on_request(tmp_path: Path) -> None:
     second, first = write_cloud(tmp_path / "scan_010.ply", 3), write_cloud(tmp_path / "scan_002.ply", 3)
     faust = open_set("faust", tmp_path, in_meters=True)
@@ -58,7 +45,6 @@ def test_faust_scans_are_sorted_and_in_meters_on_request(tmp_path: Path) -> None
     assert torch.equal(unit, to_unit_sphere(faust.cloud(0)))
 
 
-@pytest.mark.usefixtures("reader")
 def test_stanford_scans_are_labeled_by_object(tmp_path: Path) -> None:
     write_cloud(tmp_path / "dragon_stand" / "dragonStandRight_0.ply")
     stanford = open_set("stanford", tmp_path)
@@ -92,7 +78,7 @@ def test_hdf5_follows_the_order_of_its_list(tmp_path: Path) -> None:
 def test_hdf5_without_its_files_or_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_hdf5(tmp_path)
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(MissingPackageError, match="pip install h5py"):
+    with pytest.raises(MissingPackageError, match=r"pip install \"deepume\[modelnet\]\""):
         open_modelnet40(tmp_path, Split.TRAIN).cloud(0)
     (tmp_path / "ply_data_train0.h5").unlink()
     with pytest.raises(FileFormatError, match=r"ply_data_train0.h5 is missing.*shapenet"):

@@ -8,21 +8,12 @@ from pathlib import Path
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.clouds import to_unit_sphere
 from deepume.errors import FileFormatError
+from deepume.io import known_extensions, read_points
 
-SUFFIXES = (
-    ".ply", ".pcd", ".xyz", ".txt", ".csv", ".asc", ".pts", ".npy", ".npz",
-    ".stl", ".obj", ".off", ".glb", ".gltf", ".las", ".laz", ".e57",
-)  # fmt: skip
-"""Endings that are taken for clouds or meshes."""
 SAMPLE_POINTS = 8192
 """Points sampled on a mesh that has faces."""
-
-
-def to_unit_sphere(cloud: Float[Tensor, "N 3"]) -> Float[Tensor, "N 3"]:
-    """The cloud moved to its mean and scaled so that its farthest point has radius 1."""
-    local = cloud - cloud.mean(-2)
-    return local / local.norm(dim=-1).max().clamp_min(1e-12)
 
 
 class FolderSet:
@@ -36,13 +27,14 @@ class FolderSet:
         folder: Path,
         *,
         name: str = "folder",
-        suffixes: tuple[str, ...] = SUFFIXES,
+        suffixes: tuple[str, ...] | None = None,
         remedy: str = "Name a folder that holds meshes or clouds.",
         label_of: Callable[[str], str] | None = None,
         in_unit_sphere: bool = True,
         sample_points: int = SAMPLE_POINTS,
     ) -> None:
-        """Index ``folder``; ``remedy`` ends the message when nothing is found there."""
+        """Index ``folder`` for files that can be read; ``remedy`` ends the message when there are none."""
+        suffixes = known_extensions() if suffixes is None else suffixes
         self.name = name
         self._folder = folder
         self._label_of = label_of
@@ -58,8 +50,6 @@ class FolderSet:
 
     def cloud(self, index: int) -> Float[Tensor, "N 3"]:
         """Points of a file, or of a surface sample of it, in the unit sphere unless asked otherwise."""
-        from deepume.io import read_points  # pyright: ignore[reportMissingImports]
-
         points = read_points(self._files[index], sample_points=self._sample_points, seed=0)
         return to_unit_sphere(points) if self._in_unit_sphere else points
 

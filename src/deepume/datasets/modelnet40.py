@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.datasets.folder import to_unit_sphere
+from deepume.clouds import to_unit_sphere
 from deepume.errors import FileFormatError, MissingPackageError
 
 REMEDY = (
@@ -119,6 +119,8 @@ def _read_hdf5(path: Path, key: str) -> np.ndarray:
     try:
         import h5py
     except ImportError as error:
-        raise MissingPackageError('Reading ModelNet40 in HDF5 form needs h5py: pip install "deepume[modelnet]"') from error
+        raise MissingPackageError(
+            'Reading ModelNet40 in HDF5 form needs h5py: pip install "deepume[modelnet]"'
+        ) from error
     with h5py.File(path, "r") as file:
         return np.asarray(file[key])
