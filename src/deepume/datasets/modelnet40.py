@@ -12,7 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.clouds import to_unit_sphere
-from deepume.errors import FileFormatError, MissingPackageError
+from deepume.errors import FileFormatError
+from deepume.io import import_package
 
 REMEDY = (
     "ModelNet40 is at https://shapenet.cs.stanford.edu/media as modelnet40_ply_hdf5_2048.zip (HDF5) or "
@@ -116,11 +117,6 @@ def _require_file(path: Path) -> Path:
 
 
 def _read_hdf5(path: Path, key: str) -> np.ndarray:
-    try:
-        import h5py
-    except ImportError as error:
-        raise MissingPackageError(
-            'Reading ModelNet40 in HDF5 form needs h5py: pip install "deepume[modelnet]"'
-        ) from error
+    h5py = import_package("h5py", "deepume[modelnet]")
     with h5py.File(path, "r") as file:
         return np.asarray(file[key])
