@@ -1,0 +1,107 @@
+"""Data sets by name: from packs, from the original files, or made on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+from deepume.datasets import faust, modelnet40, stanford
+from deepume.datasets.corpus import PackSet
+from deepume.datasets.folder import FolderSet
+from deepume.datasets.modelnet40 import Split
+from deepume.datasets.pairs import Dataset
+from deepume.datasets.procedural import ProceduralSet
+from deepume.errors import FileFormatError, require_known
+
+
+class SetName(StrEnum):
+    """Names of the sets that :func:`open_set` opens."""
+
+    STANFORD = "stanford"
+    """Range scans of five objects. For tests only."""
+    FAUST = "faust"
+    """Scans of people. For tests only."""
+    MODELNET40_TEST = "modelnet40-test"
+    """CAD models of 40 classes, official test split. For tests only."""
+    MODELNET40_TRAIN = "modelnet40-train"
+    """The official training split."""
+    OPEN_TRAIN = "open-train"
+    """Freely licensed shapes for training, without the held-out ones."""
+    OPEN_VALIDATION = "open-validation"
+    """The held-out 5 % of the freely licensed shapes: decide on these."""
+    RESEARCH = "research"
+    """Shapes for research use only."""
+    PROCEDURAL = "procedural"
+    """Shapes made on the spot; needs no folder."""
+    FOLDER = "folder"
+    """Any folder of meshes or clouds."""
+
+
+def open_set(name: str, folder: str | Path | None = None, *, in_meters: bool = False) -> Dataset:
+    """The set of a name, read from ``folder``: a pack there if there is one, else the original files.
+
+    ``in_meters`` leaves FAUST in meters, as the paper's released code does; everything else lives in the unit
+    sphere. A missing file is an error that says what was expected where and where to get it.
+    """
+    require_known("data set", name, [member.value for member in SetName])
+    if name == SetName.PROCEDURAL:
+        return ProceduralSet()
+    if folder is None:
+        raise FileFormatError(
+            f"Set {name!r} is read from files: name its folder. Only 'procedural' needs none."
+        )
+    return _OPENERS[SetName(name)](Path(folder), in_meters)
+
+
+def _open_stanford(folder: Path, in_meters: bool) -> Dataset:
+    pack = folder / "stanford.npz"
+    return PackSet("stanford", [pack]) if pack.is_file() else stanford.open_stanford(folder)
+
+
+def _open_faust(folder: Path, in_meters: bool) -> Dataset:
+    pack = folder / "faust.npz"
+    if pack.is_file():
+        return PackSet("faust", [pack], in_meters=in_meters, one_label="person")
+    return faust.open_faust(folder, in_meters=in_meters)
+
+
+def _open_modelnet40(split: Split) -> Callable[[Path, bool], Dataset]:
+    def open_split(folder: Path, in_meters: bool) -> Dataset:
+        pack = folder / "modelnet40.npz"
+        if pack.is_file():
+            return PackSet(f"modelnet40-{split}", [pack], split=split.value)
+        return modelnet40.open_modelnet40(folder, split)
+
+    return open_split
+
+
+def _open_packs(
+    name: SetName, files: tuple[str, ...], validation: bool | None
+) -> Callable[[Path, bool], Dataset]:
+    def open_packs(folder: Path, in_meters: bool) -> Dataset:
+        return PackSet(name, [_require_pack(folder / file) for file in files], validation=validation)
+
+    return open_packs
+
+
+def _require_pack(path: Path) -> Path:
+    if not path.is_file():
+        raise FileFormatError(
+            f"Expected the pack {path.name} in {path.parent}, found none. Packs hold 'points' (shapes, N, "
+            f"3) as int16 / 32767, 'names' and 'labels' in one .npz; write your own so, or use set 'folder'."
+        )
+    return path
+
+
+_OPEN_FILES = ("train_open_0.npz", "train_open_1.npz", "train_open_2.npz")
+_OPENERS: dict[SetName, Callable[[Path, bool], Dataset]] = {
+    SetName.STANFORD: _open_stanford,
+    SetName.FAUST: _open_faust,
+    SetName.MODELNET40_TEST: _open_modelnet40(Split.TEST),
+    SetName.MODELNET40_TRAIN: _open_modelnet40(Split.TRAIN),
+    SetName.OPEN_TRAIN: _open_packs(SetName.OPEN_TRAIN, _OPEN_FILES, False),
+    SetName.OPEN_VALIDATION: _open_packs(SetName.OPEN_VALIDATION, _OPEN_FILES, True),
+    SetName.RESEARCH: _open_packs(SetName.RESEARCH, ("train_research.npz",), None),
+    SetName.FOLDER: lambda folder, in_meters: FolderSet(folder, in_unit_sphere=not in_meters),
+}
