@@ -80,7 +80,7 @@ def _open_packs(
     name: SetName, files: tuple[str, ...], validation: bool | None
 ) -> Callable[[Path, bool], Dataset]:
     def open_packs(folder: Path, in_meters: bool) -> Dataset:
-        return PackSet(name, [_require_pack(folder / file) for file in files], validation=validation)
+        return PackSet(name.value, [_require_pack(folder / file) for file in files], validation=validation)
 
     return open_packs
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from deepume.datasets.parameters import Number
 from deepume.transform import rotation_about_axis
 
 
@@ -22,18 +24,17 @@ class Mesh:
     """Corners of each triangle, as rows of ``vertices``."""
 
     def __add__(self, other: Mesh) -> Mesh:
-        faces = torch.cat([self.faces, other.faces + len(self.vertices)])
-        return Mesh(torch.cat([self.vertices, other.vertices]), faces)
+        return merge([self, other])
 
-    def move(self, x: float, y: float, z: float) -> Mesh:
+    def move(self, x: Number, y: Number, z: Number) -> Mesh:
         """The mesh shifted."""
         return Mesh(self.vertices + self.vertices.new_tensor([x, y, z]), self.faces)
 
-    def stretch(self, x: float, y: float, z: float) -> Mesh:
+    def stretch(self, x: Number, y: Number, z: Number) -> Mesh:
         """The mesh scaled along each axis, from the origin."""
         return Mesh(self.vertices * self.vertices.new_tensor([x, y, z]), self.faces)
 
-    def turn(self, axis: int, degrees: float) -> Mesh:
+    def turn(self, axis: int, degrees: Number) -> Mesh:
         """The mesh rotated about coordinate axis 0, 1 or 2 through the origin."""
         angle = self.vertices.new_tensor(math.radians(degrees))
         return Mesh(self.vertices @ rotation_about_axis(axis, angle).mT, self.faces)
@@ -73,7 +74,6 @@ class Mesh:
 
 def merge(parts: list[Mesh]) -> Mesh:
     """All parts as one mesh."""
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole + part
-    return whole
+    starts = [0, *accumulate(len(part.vertices) for part in parts)]
+    faces = [part.faces + start for part, start in zip(parts, starts, strict=False)]
+    return Mesh(torch.cat([part.vertices for part in parts]), torch.cat(faces))

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import torch
 
+Number = float | int
+"""A size or an angle; whole numbers are named because runtime checks read ``float`` literally."""
+
 
 @dataclass(frozen=True, slots=True)
 class Draw:
@@ -13,7 +16,7 @@ class Draw:
 
     generator: torch.Generator
 
-    def __call__(self, low: float, high: float) -> float:
+    def __call__(self, low: Number, high: Number) -> float:
         """A number uniform in [low, high]."""
         return low + (high - low) * float(torch.rand((), generator=self.generator, dtype=torch.float64))
 

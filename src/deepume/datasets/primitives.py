@@ -9,26 +9,34 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepume.datasets.meshes import Mesh
+from deepume.datasets.parameters import Number
 
 SEGMENTS = 64
 """Corners of a circle in a solid of revolution; a multiple of 2, 4 and 8."""
-Outline = list[tuple[float, float]]
+Corner = tuple[Number, Number]
+"""A point in the plane."""
+Place = tuple[Number, Number, Number]
+"""A point in space."""
+Outline = list[Corner]
 """Corners of a polygon or of a profile."""
 
 
 def grid(points: Float[Tensor, "U V 3"], *, closed_u: bool = False, closed_v: bool = False) -> Mesh:
-    """Surface through a grid of points, its rows or columns joined end to end where closed."""
+    """Surface through a grid of points, its rows or columns joined end to end where closed.
+
+    Normals point to the right of a row when walking along it with the next row overhead.
+    """
     rows, columns = points.shape[:2]
     u = torch.arange(rows if closed_u else rows - 1)[:, None]
     v = torch.arange(columns if closed_v else columns - 1)[None, :]
     below, right = (u + 1) % rows, (v + 1) % columns
     a, b = u * columns + v, below * columns + v
     c, d = below * columns + right, u * columns + right
-    faces = torch.stack([a, b, c, a, c, d], -1).reshape(-1, 3)
+    faces = torch.stack([a, c, b, a, d, c], -1).reshape(-1, 3)
     return Mesh(points.reshape(-1, 3), faces)
 
 
-def box(x: float, y: float, z: float) -> Mesh:
+def box(x: Number, y: Number, z: Number) -> Mesh:
     """Box of these side lengths about the origin."""
     return extrude([(-x / 2, -y / 2), (x / 2, -y / 2), (x / 2, y / 2), (-x / 2, y / 2)], z)
 
@@ -41,24 +49,24 @@ def lathe(profile: Outline, *, closed: bool = False, segments: int = SEGMENTS) -
     return grid(torch.stack([x, y, height[:, None].expand_as(x)], -1), closed_u=closed, closed_v=True)
 
 
-def cylinder(radius: float, height: float, top: float | None = None) -> Mesh:
+def cylinder(radius: Number, height: Number, top: Number | None = None) -> Mesh:
     """Cylinder along z about the origin, or a cone or its stump where the top has another radius."""
     last = radius if top is None else top
     return lathe([(0, -height / 2), (radius, -height / 2), (last, height / 2), (0, height / 2)])
 
 
-def ellipsoid(x: float, y: float, z: float) -> Mesh:
+def ellipsoid(x: Number, y: Number, z: Number) -> Mesh:
     """Ellipsoid of these half axes about the origin."""
     return lathe(arc(1, -90, 90)).stretch(x, y, z)
 
 
-def torus(ring: float, tube_radius: float) -> Mesh:
+def torus(ring: Number, tube_radius: Number) -> Mesh:
     """Torus about the z axis."""
     profile = [(ring + r, z) for r, z in arc(tube_radius, 0, 360, count=32)[:-1]]
     return lathe(profile, closed=True)
 
 
-def arc(radius: float, start_deg: float, stop_deg: float, *, z: float = 0.0, count: int = 24) -> Outline:
+def arc(radius: Number, start_deg: Number, stop_deg: Number, *, z: Number = 0.0, count: int = 24) -> Outline:
     """Corners of an arc about (0, z), first and last included."""
     steps = torch.linspace(math.radians(start_deg), math.radians(stop_deg), count, dtype=torch.float64)
     return [(radius * math.cos(step), z + radius * math.sin(step)) for step in steps.tolist()]
@@ -66,9 +74,9 @@ def arc(radius: float, start_deg: float, stop_deg: float, *, z: float = 0.0, cou
 
 def tube(
     path: Float[Tensor, "P 3"],
-    radius: float | Float[Tensor, " P"],
+    radius: Number | Float[Tensor, " P"],
     *,
-    up: tuple[float, float, float],
+    up: Place,
     closed: bool = False,
     sides: int = 24,
 ) -> Mesh:
@@ -89,10 +97,10 @@ def tube(
 
 
 def capsule(
-    start: tuple[float, float, float],
-    stop: tuple[float, float, float],
-    radius: float,
-    end_radius: float | None = None,
+    start: Place,
+    stop: Place,
+    radius: Number,
+    end_radius: Number | None = None,
 ) -> Mesh:
     """Limb between two points with round ends, thicker at one end where the radii differ."""
     last = radius if end_radius is None else end_radius
@@ -110,7 +118,7 @@ def _frame_along(direction: Float[Tensor, " 3"]) -> Float[Tensor, "3 3"]:
     return torch.stack([x, torch.linalg.cross(z, x), z], -1)
 
 
-def extrude(outline: Outline, height: float) -> Mesh:
+def extrude(outline: Outline, height: Number) -> Mesh:
     """Prism over a simple polygon with counterclockwise corners, along z about the origin."""
     flat = torch.tensor(outline, dtype=torch.float64)
     level = torch.full((len(flat), 1), height / 2, dtype=torch.float64)
@@ -120,7 +128,7 @@ def extrude(outline: Outline, height: float) -> Mesh:
     return wall + Mesh(bottom, cap.flip(-1)) + Mesh(top, cap)
 
 
-def extrude_ring(outer: Outline, inner: Outline, height: float) -> Mesh:
+def extrude_ring(outer: Outline, inner: Outline, height: Number) -> Mesh:
     """Prism between two polygons with equally many corners, corner facing corner."""
     rows = []
     for outline, level in (
@@ -138,7 +146,9 @@ def triangulate(outline: Outline) -> Int[Tensor, "F 3"]:
     """Triangles of a simple polygon with counterclockwise corners, by clipping ears."""
     left, faces = list(range(len(outline))), []
     while len(left) > 3:
-        position = next((i for i in range(len(left)) if _is_ear(outline, left, i)), 0)
+        position = next((i for i in range(len(left)) if _is_ear(outline, left, i)), None)
+        if position is None:
+            raise ValueError("The outline crosses itself or runs clockwise: it cannot be cut into triangles.")
         faces.append((left[position - 1], left[position], left[(position + 1) % len(left)]))
         left.pop(position)
     return torch.tensor([*faces, tuple(left)])
@@ -153,16 +163,16 @@ def _is_ear(outline: Outline, left: list[int], position: int) -> bool:
     return not any(_side(a, b, p) >= 0 and _side(b, c, p) >= 0 and _side(c, a, p) >= 0 for p in others)
 
 
-def _side(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+def _side(a: Corner, b: Corner, c: Corner) -> Number:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-def polygon(corners: int, radius: float, *, twist_deg: float = 0.0) -> Outline:
+def polygon(corners: int, radius: Number, *, twist_deg: Number = 0.0) -> Outline:
     """Regular polygon, its first corner on the x axis unless twisted."""
     return star(corners, radius, None, twist_deg=twist_deg)
 
 
-def star(points: int, radius: float, waist: float | None, *, twist_deg: float = 0.0) -> Outline:
+def star(points: int, radius: Number, waist: Number | None, *, twist_deg: Number = 0.0) -> Outline:
     """Star of that many points, its first point on the x axis; without a waist a regular polygon."""
     radii = [radius] if waist is None else [radius, waist]
     count = points * len(radii)

@@ -8,7 +8,7 @@ import torch
 
 from deepume.datasets.families.blueprint import ASYMMETRIC, REVOLUTION, Blueprint, Family
 from deepume.datasets.meshes import Mesh
-from deepume.datasets.parameters import Draw
+from deepume.datasets.parameters import Draw, Number
 from deepume.datasets.primitives import (
     Outline,
     arc,
@@ -99,7 +99,7 @@ def make_spoon(draw: Draw) -> Blueprint:
     return bowl + handle, ASYMMETRIC
 
 
-def _handle(start: float, reach: float, half_height: float, thickness: float) -> Mesh:
+def _handle(start: Number, reach: Number, half_height: Number, thickness: Number) -> Mesh:
     """Half ring in the plane of x and z, standing on x = start."""
     angle = torch.linspace(-math.pi / 2, math.pi / 2, 32, dtype=torch.float64)
     path = torch.stack([start + reach * angle.cos(), torch.zeros_like(angle), half_height * angle.sin()], -1)

@@ -8,10 +8,8 @@ import torch
 
 from deepume.datasets.families.blueprint import ASYMMETRIC, Blueprint, Family
 from deepume.datasets.meshes import Mesh, merge
-from deepume.datasets.parameters import Draw
-from deepume.datasets.primitives import arc, capsule, ellipsoid, extrude, lathe, smooth_profile
-
-Joint = tuple[float, float, float]
+from deepume.datasets.parameters import Draw, Number
+from deepume.datasets.primitives import Place, arc, capsule, ellipsoid, extrude, lathe, smooth_profile
 
 
 def make_body(draw: Draw) -> Blueprint:
@@ -27,7 +25,7 @@ def make_body(draw: Draw) -> Blueprint:
 
 
 def _limb(
-    start: Joint, rise: float, heading: float, length: float, radius: float, bend: float, draw: Draw
+    start: Place, rise: Number, heading: Number, length: Number, radius: Number, bend: Number, draw: Draw
 ) -> Mesh:
     """Two capsules and a hand or foot; ``rise`` and ``bend``: angles of its halves over the horizon."""
     middle = _step(start, rise, heading, length)
@@ -40,7 +38,7 @@ def _limb(
     return upper + lower + capsule(end, tip, 0.6 * radius, 0.5 * radius)
 
 
-def _step(start: Joint, rise: float, heading: float, length: float) -> Joint:
+def _step(start: Place, rise: Number, heading: Number, length: Number) -> Place:
     up, turn = math.radians(rise), math.radians(heading)
     flat = length * math.cos(up)
     return (
@@ -90,7 +88,7 @@ def make_fish(draw: Draw) -> Blueprint:
     """A fish: deep flat body, forked tail, back and belly fins."""
     height = draw(0.3, 0.42)
     profile = smooth_profile([(0, 0), (0.8, 0.35), (0.9, 0.8), (0.15, 1.7)])
-    body = lathe(profile).turn(1, 90).stretch(1, 0.45 * height, height)
+    body = lathe([*profile, (0, 1.7)]).turn(1, 90).stretch(1, 0.45 * height, height)
     tail = extrude([(1.6, 0), (2.1, -0.4), (1.95, 0), (2.15, draw(0.45, 0.6))], 0.04).turn(0, 90)
     back = extrude([(0.5, 0.8 * height), (1.2, 0.6 * height), (1.3, 0.8 * height), (0.9, height + 0.3)], 0.04)
     belly = extrude([(0.9, -0.7 * height), (1.0, -height - 0.15), (1.15, -0.6 * height)], 0.04)

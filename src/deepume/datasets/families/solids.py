@@ -8,7 +8,7 @@ import torch
 
 from deepume.datasets.families.blueprint import REVOLUTION, Blueprint, Family
 from deepume.datasets.meshes import Mesh
-from deepume.datasets.parameters import Draw
+from deepume.datasets.parameters import Draw, Number
 from deepume.datasets.primitives import (
     SEGMENTS,
     box,
@@ -102,8 +102,8 @@ def make_superquadric(draw: Draw) -> Blueprint:
 
 
 def make_knot(draw: Draw) -> Blueprint:
-    """Torus knot that winds twice around: a trefoil, or one with five or seven lobes."""
-    lobes = 3 + 2 * draw.integer(0, 2)
+    """Torus knot that winds twice around: a trefoil, or one with five lobes."""
+    lobes = 3 + 2 * draw.integer(0, 1)
     angle = torch.arange(480, dtype=torch.float64) * (2 * math.pi / 480)
     ring = 2 + (lobes * angle).cos()
     path = torch.stack([ring * (2 * angle).cos(), ring * (2 * angle).sin(), -(lobes * angle).sin()], -1)
@@ -111,7 +111,7 @@ def make_knot(draw: Draw) -> Blueprint:
     return mesh, symmetric(("z", lobes), ("x", 2))
 
 
-def _power(value: torch.Tensor, exponent: float) -> torch.Tensor:
+def _power(value: torch.Tensor, exponent: Number) -> torch.Tensor:
     return value.sign() * value.abs() ** exponent
 
 

@@ -8,8 +8,9 @@ import torch
 
 from deepume.datasets.families.blueprint import ASYMMETRIC, REVOLUTION, Blueprint, Family
 from deepume.datasets.meshes import Mesh, merge
-from deepume.datasets.parameters import Draw
+from deepume.datasets.parameters import Draw, Number
 from deepume.datasets.primitives import (
+    Corner,
     Outline,
     arc,
     box,
@@ -36,7 +37,7 @@ def make_screw(draw: Draw) -> Blueprint:
     return shaft + half + half.turn(2, 180) + floor, ASYMMETRIC
 
 
-def _thread(core: float, depth: float, length: float, turns: int) -> Mesh:
+def _thread(core: Number, depth: Number, length: Number, turns: int) -> Mesh:
     """Shaft with a triangular ridge that winds ``turns`` times around."""
     height = torch.linspace(0, length, 24 * turns + 1, dtype=torch.float64)[:, None]
     angle = torch.arange(48, dtype=torch.float64)[None, :] * (2 * math.pi / 48)
@@ -58,7 +59,7 @@ def make_gear(draw: Draw) -> Blueprint:
     return extrude_ring(outer, inner, draw(0.2, 0.3)) + hub, symmetric(("z", teeth))
 
 
-def _tooth(start_deg: float, pitch: float, root: float) -> Outline:
+def _tooth(start_deg: Number, pitch: Number, root: Number) -> Outline:
     """Gap and tooth of one pitch."""
     corners = ((0.0, root), (0.45, root), (0.55, 1.0), (0.9, 1.0))
     turns = [(math.radians(start_deg + share * pitch), radius) for share, radius in corners]
@@ -83,7 +84,7 @@ def make_wrench(draw: Draw) -> Blueprint:
     return handle + left + _jaw(small).turn(2, draw(15, 25)).move(length / 2, 0, 0), ASYMMETRIC
 
 
-def _jaw(radius: float) -> Mesh:
+def _jaw(radius: Number) -> Mesh:
     """Round head with a slot open towards x."""
     gap, depth = 0.5 * radius, 0.35 * radius
     edge = math.degrees(math.asin(gap / radius))
@@ -136,7 +137,7 @@ def make_nut(draw: Draw) -> Blueprint:
     return extrude_ring(outer, inner, draw(0.5, 0.8)), symmetric(("z", 6), ("x", 2))
 
 
-def _edge(start: tuple[float, float], stop: tuple[float, float], count: int) -> Outline:
+def _edge(start: Corner, stop: Corner, count: int) -> Outline:
     steps = [k / count for k in range(count)]
     return [(start[0] + s * (stop[0] - start[0]), start[1] + s * (stop[1] - start[1])) for s in steps]
 

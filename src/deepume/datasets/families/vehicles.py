@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deepume.datasets.families.blueprint import ASYMMETRIC, Blueprint, Family
 from deepume.datasets.meshes import Mesh, merge
-from deepume.datasets.parameters import Draw
+from deepume.datasets.parameters import Draw, Number
 from deepume.datasets.primitives import Outline, box, capsule, cylinder, extrude, lathe, smooth_profile
 from deepume.datasets.symmetry import symmetric
 
@@ -12,17 +12,16 @@ from deepume.datasets.symmetry import symmetric
 def make_airplane(draw: Draw) -> Blueprint:
     """Fuselage along x, swept wings, tail and engines."""
     radius = draw(0.09, 0.13)
-    fuselage = lathe(smooth_profile([(0, 0), (radius, 0.2), (radius, 1.4), (0.3 * radius, 2.0)]))
+    fuselage = lathe([*smooth_profile([(0, 0), (radius, 0.2), (radius, 1.4), (0.3 * radius, 2.0)]), (0, 2)])
     span, sweep, chord = draw(0.8, 1.1), draw(0.2, 0.5), draw(0.3, 0.45)
     wings = _wings(span, sweep, chord, 0.04).move(0.75, 0, -0.3 * radius)
     tail = _wings(0.35 * span, 0.2, 0.22, 0.03).move(1.7, 0, 0.02)
     fin = extrude([(0, 0), (0.26, 0), (0.36, 0.38), (0.22, 0.38)], 0.03).turn(0, 90).move(1.68, 0, 0.03)
     engine = capsule((0, 0, 0), (0.2, 0, 0), 0.06).move(0.72 + 0.35 * sweep, 0.45 * span, -0.12)
-    body = Mesh(fuselage.vertices, fuselage.faces).turn(1, 90)
-    return merge([body, wings, tail, fin, engine, engine.stretch(1, -1, 1)]), ASYMMETRIC
+    return merge([fuselage.turn(1, 90), wings, tail, fin, engine, engine.stretch(1, -1, 1)]), ASYMMETRIC
 
 
-def _wings(span: float, sweep: float, chord: float, thickness: float) -> Mesh:
+def _wings(span: Number, sweep: Number, chord: Number, thickness: Number) -> Mesh:
     """Both wings in one piece, swept towards larger x."""
     right: Outline = [(chord, 0), (sweep + 0.4 * chord, span), (sweep, span)]
     left = [(x, -y) for x, y in reversed(right[1:])]
