@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import types
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -179,9 +179,9 @@ def _widened(tensor: Tensor) -> Tensor:
 
 
 def _card(values: dict[str, Any]) -> Card:
-    known = {item.name for item in fields(Card)}
-    card = Card(**{name: value for name, value in values.items() if name in known})
-    return replace(card, data=tuple(card.data))
+    """The card in a header; what another version wrote besides is left out."""
+    hints = get_type_hints(Card)
+    return Card(**{name: _typed(value, hints[name]) for name, value in values.items() if name in hints})
 
 
 def restore_weights(network: nn.Module, config: Any, weights: Weights) -> None:

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from deepume.distances import full_precision
 from deepume.training.recipe import LossDistance
 from deepume.types import Source, Target
 
@@ -22,7 +23,7 @@ def chamfer_loss(source: Source, target: Target, distance: LossDistance) -> Floa
     The nearest points are chosen without gradient, the offsets to them are exact differences: no digits are lost
     near zero.
     """
-    with torch.autocast(source.device.type, enabled=False):
+    with full_precision(source):
         source, target = source.float(), target.float()
         onto_target, onto_source = nearest_indices(source, target)
         forward = source - _rows(target, onto_target)

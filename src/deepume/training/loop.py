@@ -135,7 +135,8 @@ class Trainer:
         self.skipped += not_finite
         if self.averaged is not None:
             decay = min(self.recipe.ema, (1 + self.step) / (10 + self.step))
-            means, values = list(self.averaged.parameters()), list(self.network.parameters())
+            means: list[Tensor] = list(self.averaged.parameters())
+            values: list[Tensor] = list(self.network.parameters())
             torch._foreach_lerp_(means, values, 1 - decay)  # pyright: ignore[reportPrivateImportUsage]
             for mean, buffer in zip(self.averaged.buffers(), self.network.buffers(), strict=True):
                 mean.copy_(buffer)

@@ -8,7 +8,9 @@ from torch import Tensor, nn
 from torch.nn.functional import smooth_l1_loss
 
 from deepume.clouds import rms_radius
+from deepume.distances import full_precision
 from deepume.model import DeepUME, DeepUMEConfig
+from deepume.network import motion_between
 from deepume.paper import PaperConfig, PaperDeepUME
 from deepume.training.chamfer import chamfer_loss
 from deepume.training.pairs import Pairs
@@ -16,7 +18,7 @@ from deepume.training.recipe import LossDistance, Recipe
 from deepume.training.starts import draw_sign_changes, draw_starts
 from deepume.training.trainable import Losses, Motion, Trainable
 from deepume.transform import RigidTransform
-from deepume.types import Rotations, Source, Target
+from deepume.types import Source, Target
 
 
 def paper_objective(network: nn.Module, pairs: Pairs, recipe: Recipe, generator: torch.Generator) -> Losses:
@@ -33,7 +35,8 @@ def default_objective(network: nn.Module, pairs: Pairs, recipe: Recipe, generato
     between clouds: d_C of the moved source, and d_C of dense clouds at the pose whose score is predicted.
     """
     starts = draw_starts(pairs, generator=generator)
-    initial = centered_pose(pairs.source, pairs.target, starts.rotation)
+    with full_precision(pairs.source):
+        initial = motion_between(pairs.source.mean(-2), pairs.target.mean(-2), starts.rotation)
     exchange = draw_sign_changes(len(pairs), generator=generator)
     estimate = network(pairs.source, pairs.target, initial, passes=recipe.passes or None, exchange=exchange)
     fits = torch.stack([_fit(pose, pairs, recipe) for pose in estimate.passes])
@@ -63,18 +66,12 @@ def dense_score(pose: RigidTransform, pairs: Pairs, points: int) -> Float[Tensor
 
 def _moved(points: Float[Tensor, "B K 3"], pose: RigidTransform) -> Float[Tensor, "B K 3"]:
     """As ``pose.apply``, but without the scale, which is 1 and lives on the host: fetching it would make it wait."""
-    with torch.autocast(points.device.type, enabled=False):
+    with full_precision(points):
         return points @ pose.rotation.float().mT + pose.translation.float().unsqueeze(-2)
 
 
 def _masked_mean(values: Float[Tensor, "P B"], mask: Bool[Tensor, " B"]) -> Float[Tensor, ""]:
     return torch.where(mask, values, 0).sum() / (len(values) * mask.sum()).clamp_min(1)
-
-
-def centered_pose(source: Source, target: Target, rotation: Rotations) -> RigidTransform:
-    """The motion with this rotation that brings the centroids together."""
-    turned = (rotation @ source.mean(-2).unsqueeze(-1)).squeeze(-1)
-    return RigidTransform(rotation, target.mean(-2) - turned, torch.ones((), device=source.device))
 
 
 def estimate_once(network: nn.Module, source: Source, target: Target) -> Motion:

@@ -170,8 +170,12 @@ def _draw_heights(shape: Float[Tensor, "B N 3"], *, generator: torch.Generator) 
 
 
 def _with_strays(
-    cloud: Points, shape: Float[Tensor, "B N 3"], is_stray: Bool[Tensor, "B 1"], *, generator: torch.Generator
-) -> Points:
+    cloud: Float[Tensor, "B M 3"],
+    shape: Float[Tensor, "B N 3"],
+    is_stray: Bool[Tensor, "B 1"],
+    *,
+    generator: torch.Generator,
+) -> Float[Tensor, "B M 3"]:
     """The first tenth of the points of chosen pairs replaced by uniform ones in the doubled bounding cube."""
     low, high = shape.amin(-2, keepdim=True), shape.amax(-2, keepdim=True)
     unit = torch.rand(cloud.shape, generator=generator, device=cloud.device)

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.canonical import principal_frame
+from deepume.distances import full_precision
 from deepume.hypotheses import axis_exchanges, frame_rotations, sign_changes
 from deepume.rotation import geodesic_angle
 from deepume.training.pairs import Pairs
@@ -38,7 +39,7 @@ class Starts(NamedTuple):
 
 def draw_starts(pairs: Pairs, *, generator: torch.Generator) -> Starts:
     """40 % the best of the four frames, 20 % within 75 degrees of the truth, 25 % any of 24 frames, 15 % random."""
-    with torch.autocast(pairs.source.device.type, enabled=False), torch.no_grad():
+    with full_precision(pairs.source), torch.no_grad():
         rotation = _draw_rotations(pairs, generator=generator)
         return Starts(rotation, alignment_angle(rotation.unsqueeze(-3), pairs).squeeze(-1) <= REACH)
 
