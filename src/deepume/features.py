@@ -1,0 +1,115 @@
+"""Learned features of each point: a DGCNN on the graph of nearest neighbors (paper, section 3)."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from deepume.distances import neighbor_indices
+from deepume.types import Points
+
+EDGE_WIDTHS = (64, 64, 128, 256)
+"""Channels after each layer on the edges; their maxima, side by side, make the description of a point."""
+CPU_BLOCK = 128
+"""Points whose edges are worked on at one time on CPU: what they need stays in the cache."""
+GPU_BLOCK = 1 << 19
+"""The same on GPU: large enough to fill it, small enough (5 GB in half precision) to leave room."""
+
+
+class PointLayer(nn.Module):
+    """One map for every row (a 1 x 1 convolution): linear without bias, batch norm, ReLU."""
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs, bias=False)
+        self.norm = nn.BatchNorm1d(outputs)
+
+    def forward(self, rows: Float[Tensor, "*rows I"]) -> Float[Tensor, "*rows O"]:
+        """Mapped rows; batch statistics while training, the learned ones otherwise."""
+        if self.training:
+            return self.normalize(self.linear(rows))
+        return linear(rows, *self.folded()).relu_()
+
+    def normalize(self, mapped: Float[Tensor, "*rows O"]) -> Float[Tensor, "*rows O"]:
+        """Batch norm over all rows, and ReLU."""
+        return self.norm(mapped.flatten(0, -2)).view_as(mapped).relu_()
+
+    def folded(self) -> tuple[Float[Tensor, "O I"], Float[Tensor, " O"]]:
+        """Weight and bias of the linear map that equals this layer up to its ReLU, outside training."""
+        mean, variance = self.norm.running_mean, self.norm.running_var
+        assert mean is not None
+        assert variance is not None
+        scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
+        return self.linear.weight * scale.unsqueeze(-1), self.norm.bias - mean * scale
+
+
+class Dgcnn(nn.Module):
+    """DGCNN with a static graph, as in the released code: k nearest neighbors in space, the point itself among them.
+
+    An edge starts as (neighbor, center), absolute coordinates. Each layer maps all edges; the maximum over the edges
+    of a point is taken after every layer, beside the edges: the next layer acts on the edges again. The four maxima
+    give the features by one more layer; they are non-negative. Permuting the points permutes the features. Clouds
+    of fewer than ``neighbors`` points use all they have.
+    """
+
+    def __init__(self, features: int = 512, neighbors: int = 20):
+        super().__init__()
+        self.neighbors = neighbors
+        inputs = (6, *EDGE_WIDTHS[:-1])
+        self.edge_layers = nn.ModuleList(PointLayer(*widths) for widths in zip(inputs, EDGE_WIDTHS, strict=True))
+        self.point_layer = PointLayer(sum(EDGE_WIDTHS), features)
+
+    def forward(self, points: Points) -> Float[Tensor, "*batch N C"]:
+        """Non-negative features of each point, ``C = features``."""
+        graph = _flat_graph(neighbor_indices(points, points, min(self.neighbors, points.shape[-2])))
+        rows = points.reshape(-1, 3)
+        pooled = self._pool_trained(rows, graph) if self.training else self._pool_folded(rows, graph)
+        return self.point_layer(pooled).unflatten(0, points.shape[:-1])
+
+    def _pool_trained(self, points: Float[Tensor, "P 3"], graph: Int[Tensor, "P k"]) -> Float[Tensor, "P C"]:
+        """Maxima over the edges of each point after each layer, all edges at once: batch norm needs them all."""
+        neighbors = points.index_select(0, graph.flatten()).view(*graph.shape, 3)
+        edges = torch.cat([neighbors, points.unsqueeze(-2).expand_as(neighbors)], -1)
+        pooled = []
+        for layer in self.edge_layers:
+            edges = layer(edges)
+            pooled.append(edges.amax(-2))
+        return torch.cat(pooled, -1)
+
+    def _pool_folded(self, points: Float[Tensor, "P 3"], graph: Int[Tensor, "P k"]) -> Float[Tensor, "P C"]:
+        """The same with learned statistics, which are folded into the maps, and in blocks of points.
+
+        The first map is linear in neighbor and center, so its products are taken once per point and then gathered.
+        """
+        (weight, bias), *later = (layer.folded() for layer in self.edge_layers)  # pyright: ignore[reportCallIssue]
+        of_neighbor, of_center = linear(points, weight[:, :3]), linear(points, weight[:, 3:], bias)
+        size = CPU_BLOCK if points.device.type == "cpu" else GPU_BLOCK
+        blocks = zip(graph.split(size), of_center.split(size), strict=True)
+        return torch.cat([_pool_block(of_neighbor, *block, later) for block in blocks])
+
+
+def _flat_graph(indices: Int[Tensor, "*batch N k"]) -> Int[Tensor, "P k"]:
+    """Positions within each cloud made positions within all clouds, one after the other."""
+    clouds = indices.reshape(-1, *indices.shape[-2:])
+    first = torch.arange(len(clouds), device=indices.device) * indices.shape[-2]
+    return (clouds + first[:, None, None]).flatten(0, 1)
+
+
+def _pool_block(
+    of_neighbor: Float[Tensor, "P A"],
+    graph: Int[Tensor, "B k"],
+    of_center: Float[Tensor, "B A"],
+    later: list[tuple[Tensor, Tensor]],
+) -> Float[Tensor, "B C"]:
+    """Maxima over the edges of some points after each layer. ReLU keeps order, so it may follow the maximum."""
+    gathered = of_neighbor.index_select(0, graph.flatten()).view(*graph.shape, -1)
+    edges = (gathered + of_center.unsqueeze(-2)).relu_()
+    pooled = [edges.amax(-2)]
+    for weight, bias in later[:-1]:
+        edges = linear(edges, weight, bias).relu_()
+        pooled.append(edges.amax(-2))
+    weight, bias = later[-1]
+    pooled.append((linear(edges, weight).amax(-2) + bias).relu_())
+    return torch.cat(pooled, -1)

@@ -1,0 +1,81 @@
+"""The record of a run: one JSON object per line, and a line on the screen for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from deepume.errors import MissingPackageError
+
+Printer = Callable[[str], None]
+
+
+class Log:
+    """Appends events to ``log.jsonl``, prints a short line for each, and feeds TensorBoard where asked to.
+
+    The file is the record: it is complete whatever is printed, and a resumed run goes on in it.
+    """
+
+    def __init__(self, folder: Path, printer: Printer | None = None, *, tensorboard: bool = False) -> None:
+        """Open the log in ``folder``; ``printer`` replaces printing to standard error."""
+        self._file = (folder / "log.jsonl").open("a")
+        self._print = printer or (lambda line: print(line, file=sys.stderr, flush=True))
+        self._board = _open_tensorboard(folder) if tensorboard else None
+
+    def write(self, event: str, /, **values: Any) -> None:
+        """Record an event: numbers, texts and nested dicts of them."""
+        self._file.write(json.dumps({"event": event, **values}) + "\n")
+        self._file.flush()
+        self._print(_line(event, values))
+        if self._board is not None and "step" in values:
+            for name, value in _numbers(values):
+                self._board.add_scalar(f"{event}/{name}", value, values["step"])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        if self._board is not None:
+            self._board.close()
+
+
+class SilentLog(Log):
+    """The log of processes that do not lead, and of tests that do not read it."""
+
+    def __init__(self) -> None:
+        """Open nothing."""
+
+    def write(self, event: str, /, **values: Any) -> None:
+        """Drop the event."""
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+def _line(event: str, values: dict[str, Any]) -> str:
+    return " ".join([f"{event:<10}", *(f"{name} {_short(value)}" for name, value in _numbers(values))])
+
+
+def _short(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def _numbers(values: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
+    """The numbers among nested values, by dotted name."""
+    found: list[tuple[str, float]] = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            found += _numbers(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found.append((f"{prefix}{name}", value))
+    return found
+
+
+def _open_tensorboard(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise MissingPackageError("TensorBoard curves need the package: pip install tensorboard") from error
+    return SummaryWriter(str(folder))

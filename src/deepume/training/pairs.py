@@ -1,0 +1,200 @@
+"""Batches of pairs, made on the device: no loop over the batch, no copy to or from the host.
+
+A scenario is a rule for which points each cloud may take. Every point of a shape gets a random key for each cloud;
+forbidden points get a larger one, and a cloud takes the points with the smallest keys. So pairs of different
+scenarios stand in one batch, and all clouds of a batch have the same size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from deepume.datasets.laws import draw_motion
+from deepume.datasets.scenarios import GAUSSIAN_STD, OUTLIER_SHARE, OVERLAP_FRACTION, ZERO_NOISE_STD, Scenario
+from deepume.training.bank import ShapeBank
+from deepume.training.recipe import TRAINABLE_SCENARIOS, Recipe
+from deepume.types import Points, Rotations, Source, Target, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A batch of pairs. The truth is there to make starts and to measure, never as a label of a loss."""
+
+    source: Source
+    """Clouds that move."""
+    target: Target
+    """Clouds that stay."""
+    rotation: Rotations
+    """True rotation: ``target ~ source @ rotation.mT + translation``."""
+    translation: Vectors
+    """True translation."""
+    dense_source: Float[Tensor, "B K 3"]
+    """Other, noise-free points of the same shape, in the frame of the source."""
+    dense_target: Float[Tensor, "B K 3"]
+    """Still other ones, in the frame of the target."""
+    equivalents: Float[Tensor, "B 24 3 3"]
+    """The true rotation after each exchange of the shape's principal axes."""
+    is_equivalent: Bool[Tensor, "B 24"]
+    """Which of these are as correct as the true one, by the shape's symmetry; the first always is."""
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class PairMaker:
+    """Draws the batches of a recipe from a bank."""
+
+    bank: ShapeBank
+    recipe: Recipe
+    host: torch.Generator
+    """Draws sizes, on the host."""
+    generator: torch.Generator
+    """Draws everything else, on the device."""
+
+    def draw(self) -> Pairs:
+        """The next batch."""
+        source_size, target_size = self._draw_sizes()
+        count = self.recipe.batch_at(max(source_size, target_size))
+        return self.draw_sized(count, source_size, target_size)
+
+    def draw_sized(self, count: int, source_size: int, target_size: int) -> Pairs:
+        """A batch of given sizes."""
+        scenarios = _draw_scenarios(self.recipe, count, generator=self.generator)
+        dense = max(self.recipe.loss_points, self.recipe.score_points)
+        rows = self.bank.draw(count, generator=self.generator)
+        shape = self.bank.coordinates(rows)
+        kinds = {scenario for scenario, _ in self.recipe.scenarios}
+        source, target = draw_clouds(shape, scenarios, kinds, source_size, target_size, generator=self.generator)
+        motion = draw_motion(self.recipe.law, count, generator=self.generator, dtype=torch.float32)
+        rotation, translation = motion.rotation, motion.translation
+        return Pairs(
+            source,
+            _move(target, rotation, translation),
+            rotation,
+            translation,
+            shape[:, :dense],
+            _move(shape[:, -dense:], rotation, translation),
+            rotation.unsqueeze(-3) @ self.bank.turns[rows],
+            self.bank.symmetric[rows],
+        )
+
+    def _draw_sizes(self) -> tuple[int, int]:
+        sizes = [size for size, _ in self.recipe.points]
+        shares = torch.tensor([share for _, share in self.recipe.points])
+        first, second = (sizes[k] for k in torch.multinomial(shares, 2, True, generator=self.host).tolist())
+        unequal = float(torch.rand((), generator=self.host)) < self.recipe.unequal
+        return first, second if unequal else first
+
+
+def _draw_scenarios(recipe: Recipe, count: int, *, generator: torch.Generator) -> Int[Tensor, " count"]:
+    """Positions in TRAINABLE_SCENARIOS, one for each pair."""
+    unit = torch.rand(count, generator=generator, device=generator.device)
+    total = sum(share for _, share in recipe.scenarios)
+    chosen, reached = torch.zeros_like(unit, dtype=torch.long), 0.0
+    for scenario, share in recipe.scenarios:
+        chosen = torch.where(unit >= reached, TRAINABLE_SCENARIOS.index(scenario), chosen)
+        reached += share / total
+    return chosen
+
+
+def draw_clouds(
+    shape: Float[Tensor, "B N 3"],
+    scenarios: Int[Tensor, " B"],
+    kinds: set[Scenario],
+    source_size: int,
+    target_size: int,
+    *,
+    generator: torch.Generator,
+) -> tuple[Float[Tensor, "B S 3"], Float[Tensor, "B T 3"]]:
+    """Source and target of each shape in one frame, by the scenario of each; ``kinds`` are those that can occur.
+
+    Differs from :mod:`deepume.datasets.scenarios`, which serves evaluation: clouds keep their size whatever is
+    cropped or thinned, and where too few points are allowed the rest is filled from the others.
+    """
+
+    def of(*names: Scenario) -> Bool[Tensor, "B 1"]:
+        codes = [TRAINABLE_SCENARIOS.index(name) for name in names]
+        return torch.stack([scenarios == code for code in codes]).any(0).unsqueeze(-1)
+
+    source_keys, target_keys = _draw_like(shape, generator), _draw_like(shape, generator)
+    if Scenario.OVERLAP in kinds:
+        source_keys = source_keys + 1.0 * (of(Scenario.OVERLAP) & _cropped(shape, generator=generator))
+    in_order, order = source_keys.sort(-1)
+    in_source = source_keys <= in_order[:, source_size - 1, None]
+    in_pool = source_keys <= in_order[:, source_size + target_size - 1, None]
+    shared = of(Scenario.NOISE_FREE, Scenario.GAUSSIAN)
+    disjoint = ~(shared | of(Scenario.PAPER_TRAINING))
+    forbidden = (disjoint & in_source) | (shared & ~in_source) | (of(Scenario.PAPER_TRAINING) & ~in_pool)
+    target_keys = target_keys + 2.0 * forbidden
+    if Scenario.DENSITY in kinds:
+        target_keys = target_keys + 1.0 * (of(Scenario.DENSITY) & _thinned(shape, generator=generator))
+    if Scenario.OVERLAP in kinds:
+        target_keys = target_keys + 1.0 * (of(Scenario.OVERLAP) & _cropped(shape, generator=generator))
+    source = _take(shape, order[:, :source_size])
+    target = _take(shape, target_keys.topk(target_size, largest=False).indices)
+    if kinds & {Scenario.GAUSSIAN, Scenario.ZERO_NOISE}:
+        both = ZERO_NOISE_STD * of(Scenario.ZERO_NOISE)
+        own = GAUSSIAN_STD * _draw_like(shape[:, :1], generator) * of(Scenario.GAUSSIAN)
+        source = source + both.unsqueeze(-1) * _noise_like(source, generator)
+        target = target + (both + own).unsqueeze(-1) * _noise_like(target, generator)
+    if Scenario.OUTLIERS in kinds:
+        is_stray = of(Scenario.OUTLIERS)
+        source = _with_strays(source, shape, is_stray, generator=generator)
+        target = _with_strays(target, shape, is_stray, generator=generator)
+    return source, target
+
+
+def _cropped(shape: Float[Tensor, "B N 3"], *, generator: torch.Generator) -> Bool[Tensor, "B N"]:
+    """True for the points that a random half-space cuts off."""
+    height = _draw_heights(shape, generator=generator)
+    limit = height.kthvalue(round((1 - OVERLAP_FRACTION) * shape.shape[-2]), dim=-1, keepdim=True).values
+    return height <= limit
+
+
+def _thinned(shape: Float[Tensor, "B N 3"], *, generator: torch.Generator) -> Bool[Tensor, "B N"]:
+    """True for the points that a density gradient along a random axis drops."""
+    height = _draw_heights(shape, generator=generator)
+    chance = torch.sigmoid(4 * height / height.std(-1, keepdim=True).clamp_min(1e-6))
+    return _draw_like(shape, generator) > chance
+
+
+def _draw_heights(shape: Float[Tensor, "B N 3"], *, generator: torch.Generator) -> Float[Tensor, "B N"]:
+    axis = torch.randn(len(shape), 3, 1, generator=generator, device=shape.device)
+    centered = shape - shape.mean(-2, keepdim=True)
+    return (centered @ (axis / axis.norm(dim=-2, keepdim=True))).squeeze(-1)
+
+
+def _with_strays(
+    cloud: Float[Tensor, "B M 3"],
+    shape: Float[Tensor, "B N 3"],
+    is_stray: Bool[Tensor, "B 1"],
+    *,
+    generator: torch.Generator,
+) -> Float[Tensor, "B M 3"]:
+    """The first tenth of the points of chosen pairs replaced by uniform ones in the doubled bounding cube."""
+    low, high = shape.amin(-2, keepdim=True), shape.amax(-2, keepdim=True)
+    unit = torch.rand(cloud.shape, generator=generator, device=cloud.device)
+    strays = (low + high) / 2 + 2 * (high - low).amax(-1, keepdim=True) * (unit - 0.5)
+    first = torch.arange(cloud.shape[-2], device=cloud.device) < round(OUTLIER_SHARE * cloud.shape[-2])
+    return torch.where((is_stray & first).unsqueeze(-1), strays, cloud)
+
+
+def _draw_like(shape: Float[Tensor, "B N 3"], generator: torch.Generator) -> Float[Tensor, "B N"]:
+    return torch.rand(shape.shape[:-1], generator=generator, device=shape.device)
+
+
+def _noise_like(cloud: Points, generator: torch.Generator) -> Points:
+    return torch.randn(cloud.shape, generator=generator, device=cloud.device)
+
+
+def _take(points: Points, indices: Int[Tensor, "*batch K"]) -> Float[Tensor, "*batch K 3"]:
+    return torch.take_along_dim(points, indices.unsqueeze(-1), dim=-2)
+
+
+def _move(points: Float[Tensor, "B K 3"], rotation: Rotations, translation: Vectors) -> Float[Tensor, "B K 3"]:
+    return points @ rotation.mT + translation.unsqueeze(-2)

@@ -1,0 +1,88 @@
+"""How good a network is on shapes that it never saw: the same pairs every time it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from deepume.metrics import RIGHT_ANGLE_DEG, RIGHT_CHAMFER_RATIO
+from deepume.rotation import geodesic_angle
+from deepume.training.bank import ShapeBank
+from deepume.training.chamfer import chamfer_loss
+from deepume.training.pairs import PairMaker, Pairs
+from deepume.training.recipe import LossDistance, Recipe
+from deepume.training.trainable import Trainable
+
+SEED = 20211122
+"""Seed of the validation pairs of every run."""
+CHUNK = 64
+"""Pairs estimated at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Measured on one scenario; angles are geodesic degrees."""
+
+    mean_deg: float
+    median_deg: float
+    recall_5: float
+    """Share of pairs within 5 degrees."""
+    recall_10: float
+    """Share of pairs within 10 degrees."""
+    right: float
+    """Share within 10 degrees, or with d_C at most 1.1 times the true pose's: symmetric shapes counted in."""
+    chamfer_ratio: float
+    """Median of d_C over d_C at the true pose."""
+
+
+@torch.no_grad()
+def validate(trainable: Trainable, network: nn.Module, bank: ShapeBank, recipe: Recipe) -> dict[str, Figures]:
+    """Figures for each scenario of the plan, on pairs that depend on the bank and the plan alone."""
+    was_training = network.training
+    network.eval()
+    try:
+        return {
+            scenario.value: _figures(_measure(trainable, network, _maker(bank, recipe, k), recipe))
+            for k, scenario in enumerate(recipe.validation.scenarios)
+        }
+    finally:
+        network.train(was_training)
+
+
+def _maker(bank: ShapeBank, recipe: Recipe, k: int) -> PairMaker:
+    alone = replace(recipe, scenarios=((recipe.validation.scenarios[k], 1.0),))
+    generator = torch.Generator(bank.points.device).manual_seed(SEED + k)
+    return PairMaker(bank, alone, torch.Generator(), generator)
+
+
+def _measure(trainable: Trainable, network: nn.Module, maker: PairMaker, recipe: Recipe) -> tuple[Tensor, Tensor]:
+    """Angle in degrees and Chamfer ratio of every pair."""
+    plan = recipe.validation
+    counts = [min(CHUNK, plan.pairs - start) for start in range(0, plan.pairs, CHUNK)]
+    measured = [_compare(trainable, network, maker.draw_sized(count, plan.points, plan.points)) for count in counts]
+    return torch.cat([angles for angles, _ in measured]), torch.cat([ratios for _, ratios in measured])
+
+
+def _compare(trainable: Trainable, network: nn.Module, pairs: Pairs) -> tuple[Tensor, Tensor]:
+    rotation, translation = trainable.estimate(network, pairs.source, pairs.target)
+    moved = pairs.source @ rotation.float().mT + translation.float().unsqueeze(-2)
+    truth = pairs.source @ pairs.rotation.mT + pairs.translation.unsqueeze(-2)
+    reached = chamfer_loss(moved, pairs.target, LossDistance.SQUARED)
+    floor = chamfer_loss(truth, pairs.target, LossDistance.SQUARED)
+    return torch.rad2deg(geodesic_angle(rotation.float(), pairs.rotation)), (reached + 1e-9) / (floor + 1e-9)
+
+
+def _figures(measured: tuple[Tensor, Tensor]) -> Figures:
+    angles, ratios = measured
+    right = (angles <= RIGHT_ANGLE_DEG) | (ratios <= RIGHT_CHAMFER_RATIO)
+    values = [
+        angles.mean(),
+        angles.median(),
+        (angles <= 5).float().mean(),
+        (angles <= 10).float().mean(),
+        right.float().mean(),
+        ratios.median(),
+    ]
+    return Figures(*(round(value, 4) for value in torch.stack(values).tolist()))

@@ -1,0 +1,61 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from deepume.datasets.scenarios import Scenario
+from deepume.errors import UnknownNameError
+from deepume.training.objectives import TRAINABLES
+from deepume.training.recipe import LossDistance, Recipe, RecipeError, ShapeSource, override
+from deepume.training.recipes import RECIPES, TINY, get_recipe
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=list(RECIPES))
+def test_every_recipe_can_be_built_and_written_down(recipe: Recipe):
+    assert TRAINABLES[recipe.method].build(recipe.config).training
+    assert json.loads(json.dumps(recipe.as_dict()))["name"] == recipe.name
+
+
+@pytest.mark.parametrize("name", ["default", "small"])
+def test_weights_of_the_package_are_small_and_see_free_shapes_only(name: str):
+    recipe = RECIPES[name]
+    network = TRAINABLES[recipe.method].build(recipe.config)
+    assert sum(parameter.numel() for parameter in network.parameters()) * 2 < 3_000_000, "over 3 MB in half precision"
+    assert {source.set for source in recipe.shapes} <= {"open", "procedural"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch": 0}, "batch"),
+        ({"ema": 1.0}, "ema"),
+        ({"scenarios": ()}, "scenarios is empty"),
+        ({"scenarios": ((Scenario.OCCLUSION, 1.0),)}, "occlusion"),
+        ({"points": ((4096, 1.0),)}, "16..1024"),
+        ({"config": {"width": 3}}, "dataclass"),
+        ({"steps": 0}, "steps"),
+    ],
+)
+def test_refuses_what_cannot_be_trained(changes, message: str):
+    with pytest.raises(RecipeError, match=message):
+        replace(TINY, **changes)
+
+
+def test_refuses_test_sets():
+    with pytest.raises(UnknownNameError, match="stanford"):
+        ShapeSource("stanford")
+
+
+def test_overrides_reach_inside_and_keep_the_types():
+    changes = {"batch": 8, "config.passes": 3, "loss_distance": "squared", "clip": 2, "validation.pairs": 5}
+    recipe = override(TINY, changes)
+    assert (recipe.batch, recipe.config.passes, recipe.validation.pairs) == (8, 3, 5)
+    assert recipe.loss_distance is LossDistance.SQUARED
+    assert isinstance(recipe.clip, float)
+
+
+def test_unknown_names_list_the_known():
+    with pytest.raises(UnknownNameError, match="learning_rate"):
+        override(TINY, {"learning-rate": 1.0})
+    with pytest.raises(UnknownNameError, match="default"):
+        get_recipe("defualt")

@@ -1,0 +1,85 @@
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from deepume.errors import FileFormatError
+from deepume.training.bank import load_banks
+from deepume.training.objectives import TRAINABLES
+from deepume.training.recipe import Recipe, ShapeSource
+from deepume.training.recipes import RECIPES
+from deepume.training.run import train_recipe
+from deepume.weights import config_of, load_weights, restore_weights
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def test_a_run_leaves_weights_that_load(recipe: Recipe, tmp_path: Path):
+    short = replace(recipe, steps=3)
+    outcome = train_recipe(short, data=None, out=tmp_path, commit="abc", printer=lambda line: None)
+    assert outcome.finished
+    assert outcome.steps == 3
+    weights = load_weights(outcome.weights)
+    config = config_of(weights, type(short.config))
+    assert config == short.config
+    restore_weights(TRAINABLES[short.method].build(config), config, weights)
+    assert weights.card.commit == "abc"
+    assert weights.card.recipe["name"] == short.name
+    assert weights.card.validation["zero"]["mean_deg"] >= 0
+    again = train_recipe(short, data=None, out=tmp_path, printer=lambda line: None)
+    assert again.steps == 3, "a finished run has nothing left to do"
+
+
+def test_packs_are_split_by_name_and_weighed_by_collection(recipe: Recipe, tmp_path: Path):
+    generator = np.random.default_rng(0)
+    points = generator.integers(-20000, 20000, (200, 2048, 3)).astype(np.int16)
+    names = np.array([f"shape_{k}" for k in range(200)])
+    collections = np.array(["ldraw", "nasa"] * 100)
+    for shard in range(2):
+        part = slice(shard * 100, shard * 100 + 100)
+        np.savez(tmp_path / f"train_open_{shard}.npz", points=points[part], names=names[part], source=collections[part])
+    asked = replace(recipe, shapes=(ShapeSource("open"),))
+    banks = load_banks(asked, tmp_path, torch.device("cpu"), with_symmetry=False)
+    assert len(banks.training) + len(banks.validation) == 200
+    assert 2 <= len(banks.validation) <= 25
+    weights = torch.diff(banks.training.ladder, prepend=torch.zeros(1))
+    assert weights.max() / weights.min() == pytest.approx(4, rel=1e-3)
+
+
+def test_a_missing_folder_says_what_is_needed(tmp_path: Path):
+    with pytest.raises(FileFormatError, match="--data"):
+        load_banks(RECIPES["default"], None, torch.device("cpu"))
+    with pytest.raises(FileFormatError, match=r"train_open_\*.npz"):
+        load_banks(RECIPES["default"], tmp_path, torch.device("cpu"))
+
+
+def test_training_needs_torch_and_numpy_only():
+    absent = ["scipy", "small_gicp", "trimesh", "tyro", "rich", "tensorboard", "h5py", "beartype", "matplotlib"]
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import deepume.training.__main__"
+    found = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr
+
+
+def test_the_command_refuses_with_a_remedy(tmp_path: Path):
+    command = [sys.executable, "-m", "deepume.training", "tniy", "--out", str(tmp_path)]
+    found = subprocess.run(command, env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
+    assert found.returncode == 2
+    assert "Did you mean 'tiny'" in found.stderr
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_network(tmp_path: Path):
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m",
+        "deepume.training", "tiny", "--out", str(tmp_path), "--set", "steps=4",
+    ]  # fmt: skip
+    environment = {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"}
+    found = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    assert len(torch.load(tmp_path / "checkpoint.pt", weights_only=True)["draws"]) == 2
