@@ -37,7 +37,7 @@ class Estimate:
     resampled: Pair
     """The same after joint resampling."""
     scores: tuple[Float[Tensor, "*batch"], ...] = ()
-    """For each pass, predicted log Chamfer distance of the pose *it started from*; the source's rms radius is the unit."""
+    """For each pass, predicted log Chamfer distance of the pose *it started from*, in rms radii of the source."""
 
     @property
     def target_from_source(self) -> RigidTransform:
