@@ -63,7 +63,7 @@ class DeepUMEConfig:
     """Nearest points of the other cloud that a token starts from."""
     passes: int = 3
     """Times the network is applied, each time from the pose it found before."""
-    head: Head = Head.MOMENTS
+    head: Head | str = Head.MOMENTS
     """Motion from moments of the resampled clouds, or from the displacements taken as correspondences."""
 
     def __post_init__(self):
@@ -160,8 +160,8 @@ class DeepUME(nn.Module):
         steps = [self._step(common, common.enter(initial))]
         for _ in range(passes - 1):
             steps.append(self._step(common, detach(steps[-1].pose)))
-        poses, scores = (common.leave(step.pose) for step in steps), (step.score for step in steps)
-        return Estimate(tuple(poses), steps[-1].canonical, steps[-1].resampled, tuple(scores))
+        poses = tuple(common.leave(step.pose) for step in steps)
+        return Estimate(poses, steps[-1].canonical, steps[-1].resampled, tuple(step.score for step in steps))
 
     def _step(self, common: CommonFrame, pose: RigidTransform) -> Step:
         """One pass: both clouds in one frame, joint resampling and features, moments, rotation, translation."""
@@ -208,15 +208,17 @@ class CommonFrame(NamedTuple):
 
     def enter(self, target_from_source: RigidTransform) -> RigidTransform:
         """``target_from_frame`` of a pose between the clouds as they came."""
-        pose = target_from_source.to(self.source)
-        offset = pose.apply(self.source_center.unsqueeze(-2)).squeeze(-2) - self.target_center
-        return rigid_motion(pose.rotation @ self.axes, offset / self.size.unsqueeze(-1))
+        with full_precision(self.source):
+            pose = target_from_source.to(self.source)
+            offset = pose.apply(self.source_center.unsqueeze(-2)).squeeze(-2) - self.target_center
+            return rigid_motion(pose.rotation @ self.axes, offset / self.size.unsqueeze(-1))
 
     def leave(self, target_from_frame: RigidTransform) -> RigidTransform:
         """The pose between the clouds as they came."""
-        rotation = target_from_frame.rotation @ self.axes.mT
-        image = self.target_center + self.size.unsqueeze(-1) * target_from_frame.translation
-        return motion_between(self.source_center, image, rotation)
+        with full_precision(self.source):
+            rotation = target_from_frame.rotation @ self.axes.mT
+            image = self.target_center + self.size.unsqueeze(-1) * target_from_frame.translation
+            return motion_between(self.source_center, image, rotation)
 
     def repeat(self, count: int) -> CommonFrame:
         """The same ``count`` times along a new last batch axis."""

@@ -60,7 +60,9 @@ def detach(motion: RigidTransform) -> RigidTransform:
     return RigidTransform(motion.rotation.detach(), motion.translation.detach(), motion.scale.detach())
 
 
-def motion_between(source: Vectors, target: Vectors, rotation: Rotations) -> RigidTransform:
+def motion_between(
+    source: Float[Tensor, "*#batch 3"], target: Float[Tensor, "*#batch 3"], rotation: Float[Tensor, "*#batch 3 3"]
+) -> RigidTransform:
     """The motion with this rotation that carries one point to the other: ``t = target - R source``."""
     return rigid_motion(rotation, target - (rotation @ source.unsqueeze(-1)).squeeze(-1))
 

@@ -50,9 +50,9 @@ class PaperConfig:
     """Nearest neighbors per point in the feature graph, the point itself included."""
     preprocessing: bool = True
     """Bring both clouds into their principal frames; otherwise they are only centered."""
-    resampling: Resampling = Resampling.COORDINATES
+    resampling: Resampling | str = Resampling.COORDINATES
     """What the transformer moves: the points, the features (ablation), or nothing."""
-    head: PaperHead = PaperHead.MOMENTS
+    head: PaperHead | str = PaperHead.MOMENTS
     """Rotation from moments, or from a network on pooled features (ablation)."""
 
     def __post_init__(self):

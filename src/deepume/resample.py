@@ -18,6 +18,7 @@ from deepume.types import Source, Target
 
 SourceTokens = Float[Tensor, "*batch N C"]
 TargetTokens = Float[Tensor, "*batch M C"]
+PairTokens = Float[Tensor, "*batch T C"]
 Graph = Int[Tensor, "*batch N k"]
 
 FOURIER_OCTAVES = 6
@@ -37,12 +38,16 @@ class Attention(nn.Module):
         query = _split_heads(self.query(tokens), self.heads)
         key, value = _split_heads(self.key(memory), self.heads), _split_heads(self.value(memory), self.heads)
         read = scaled_dot_product_attention(query, key, value)
-        return self.out(read.transpose(-3, -2).flatten(-2).reshape(tokens.shape))
+        return self.out(_join_heads(read, tokens.shape))
 
 
 def _split_heads(rows: Float[Tensor, "*batch N C"], heads: int) -> Float[Tensor, "B H N c"]:
     """One batch axis, then one axis for the heads: the form for which torch has fast kernels."""
     return rows.reshape(-1, rows.shape[-2], heads, rows.shape[-1] // heads).transpose(-3, -2)
+
+
+def _join_heads(rows: Float[Tensor, "B H N c"], shape: torch.Size) -> Float[Tensor, "*batch N C"]:
+    return rows.transpose(-3, -2).reshape(shape)
 
 
 def feed_forward(width: int, hidden: int, activation: nn.Module) -> nn.Sequential:
@@ -122,7 +127,7 @@ class AttentionResampler(nn.Module):
         super().__init__()
         self.neighbors = neighbors
         self.tokens = PointTokens(width, cross_neighbors)
-        self.blocks = nn.ModuleList(CrossBlock(width, heads) for _ in range(blocks))
+        self.blocks = nn.ModuleList(PairBlock(width, heads) for _ in range(blocks))
         self.norm = nn.LayerNorm(width)
         self.displacement = nn.Linear(width, 3)
         self.features = nn.Linear(width, features)
@@ -141,14 +146,15 @@ class AttentionResampler(nn.Module):
         target_graph: Int[Tensor, "*batch M l"],
     ) -> tuple[Resampled, Resampled]:
         """Displacements, features and pooled tokens of the source and of the target."""
-        of_source = self.tokens(source, target, source_graph)
-        of_target = self.tokens(target, source, target_graph)
+        sizes = source.shape[-2], target.shape[-2]
+        both = [self.tokens(source, target, source_graph), self.tokens(target, source, target_graph)]
+        tokens = torch.cat(both, -2)
         for block in self.blocks:
-            of_source, of_target = block(of_source, of_target)
+            tokens = block(tokens, sizes)
+        of_source, of_target = self.norm(tokens).split(sizes, -2)
         return self._read(of_source), self._read(of_target)
 
     def _read(self, tokens: SourceTokens) -> Resampled:
-        tokens = self.norm(tokens)
         pooled = torch.cat([tokens.mean(-2), tokens.amax(-2)], -1)
         return Resampled(self.displacement(tokens), softplus(self.features(tokens)), pooled)
 
@@ -188,23 +194,39 @@ def fourier_features(cloud: Source) -> Float[Tensor, "*batch N F"]:
     return torch.cat([phases.sin(), phases.cos()], -1)
 
 
-class CrossBlock(nn.Module):
-    """Self-attention, cross-attention and a map of each token, pre-norm, the same weights for both clouds."""
+class PairBlock(nn.Module):
+    """Self-attention, cross-attention and a map of each token, pre-norm, the same weights for both clouds.
+
+    The tokens of both clouds share one axis, source first, so that each linear map is one product.
+    """
 
     def __init__(self, width: int, heads: int):
         super().__init__()
-        self.self_norm, self.cross_norm, self.hidden_norm = (nn.LayerNorm(width) for _ in range(3))
-        self.self_attention, self.cross_attention = Attention(width, heads), Attention(width, heads)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
+        self.own = PairAttention(width, heads, cross=False)
+        self.other = PairAttention(width, heads, cross=True)
         self.hidden = feed_forward(width, 2 * width, nn.GELU())
 
-    def forward(self, source: SourceTokens, target: TargetTokens) -> tuple[SourceTokens, TargetTokens]:
-        """Both clouds' tokens, each having read its own cloud and then the other."""
-        source, target = self._attend_self(source), self._attend_self(target)
-        from_source, from_target = self.cross_norm(source), self.cross_norm(target)
-        source = source + self.cross_attention(from_source, from_target)
-        target = target + self.cross_attention(from_target, from_source)
-        return source + self.hidden(self.hidden_norm(source)), target + self.hidden(self.hidden_norm(target))
+    def forward(self, tokens: PairTokens, sizes: tuple[int, int]) -> PairTokens:
+        """Tokens that have read their own cloud and then the other; ``sizes`` are the numbers of points."""
+        before_own, before_other, before_hidden = self.norms
+        tokens = tokens + self.own(before_own(tokens), sizes)
+        tokens = tokens + self.other(before_other(tokens), sizes)
+        return tokens + self.hidden(before_hidden(tokens))
 
-    def _attend_self(self, tokens: SourceTokens) -> SourceTokens:
-        normed = self.self_norm(tokens)
-        return tokens + self.self_attention(normed, normed)
+
+class PairAttention(nn.Module):
+    """Multi-head attention within a pair: each cloud reads itself or, with ``cross``, the other one."""
+
+    def __init__(self, width: int, heads: int, *, cross: bool):
+        super().__init__()
+        self.heads, self.cross = heads, cross
+        self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, tokens: PairTokens, sizes: tuple[int, int]) -> PairTokens:
+        """What each token reads."""
+        parts = (_split_heads(part, self.heads) for part in self.project(tokens).chunk(3, -1))
+        queries, keys, values = (part.split(sizes, -2) for part in parts)
+        memory = (1, 0) if self.cross else (0, 1)
+        reads = [scaled_dot_product_attention(queries[i], keys[j], values[j]) for i, j in enumerate(memory)]
+        return self.out(_join_heads(torch.cat(reads, -2), tokens.shape))
