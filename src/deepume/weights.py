@@ -49,6 +49,8 @@ class Card:
     """Time in the training loop."""
     steps: int = 0
     """Steps of the optimizer."""
+    pairs: int = 0
+    """Pairs of clouds seen."""
     device: str = ""
     """Machine it ran on."""
     commit: str = ""

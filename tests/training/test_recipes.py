@@ -54,6 +54,13 @@ def test_overrides_reach_inside_and_keep_the_types():
     assert isinstance(recipe.clip, float)
 
 
+def test_overrides_that_depend_on_one_another_change_together():
+    changes = {"batch": 400, "max_batch": 500, "shapes": (("open", 0.5), ("procedural", 0.5, 64))}
+    recipe = override(TINY, changes | {"scenarios": (("zero", 1), ("density", 2))})
+    assert recipe.shapes[1] == ShapeSource("procedural", 0.5, 64)
+    assert recipe.scenarios == ((Scenario.ZERO, 1.0), (Scenario.DENSITY, 2.0))
+
+
 def test_unknown_names_list_the_known():
     with pytest.raises(UnknownNameError, match="learning_rate"):
         override(TINY, {"learning-rate": 1.0})

@@ -55,16 +55,18 @@ class SilentLog(Log):
 
 
 def _line(event: str, values: dict[str, Any]) -> str:
-    return " ".join([f"{event:<10}", *(f"{name} {_short(value)}" for name, value in _numbers(values))])
+    """The numbers of an event; the recipe is long, and in the file."""
+    shown = {name: value for name, value in values.items() if name != "recipe"}
+    return " ".join([f"{event:<10}", *(f"{name} {_short(value)}" for name, value in _numbers(shown))])
 
 
-def _short(value: float) -> str:
+def _short(value: int | float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
-def _numbers(values: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
+def _numbers(values: dict[str, Any], prefix: str = "") -> list[tuple[str, int | float]]:
     """The numbers among nested values, by dotted name."""
-    found: list[tuple[str, float]] = []
+    found: list[tuple[str, int | float]] = []
     for name, value in values.items():
         if isinstance(value, dict):
             found += _numbers(value, f"{prefix}{name}.")

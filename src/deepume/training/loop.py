@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +30,14 @@ from deepume.training.validation import Figures, validate
 
 CHECKPOINT_SECONDS = 60.0
 """Longest time of work that a crash can cost."""
+
+
+class _Mark(NamedTuple):
+    """How far the run was at some time."""
+
+    step: int
+    pairs: int
+    seconds: float
 
 
 @dataclass
@@ -50,6 +58,8 @@ class Trainer:
     on_step: Callable[[float], None] | None = None
     """Hears the progress after each step."""
     step: int = 0
+    pairs: int = 0
+    """Pairs seen by all processes."""
     seconds: float = 0.0
     """Time spent in the loop, over all its parts if the run was resumed."""
     validations: int = 0
@@ -80,8 +90,8 @@ class Trainer:
         Saves a checkpoint every minute, at an interrupt (Ctrl-C, SIGTERM) and at the end. ``stop_after`` interrupts
         after that many steps in all.
         """
-        started = saved = time.monotonic() - self.seconds
-        logged = (self.step, self.seconds)
+        started, saved = time.monotonic() - self.seconds, self.seconds
+        logged = _Mark(self.step, self.pairs, self.seconds)
         with _interrupts() as interrupt:
             while True:
                 self.seconds, stop = self.world.agree(time.monotonic() - started, float(bool(interrupt)))
@@ -94,9 +104,9 @@ class Trainer:
                     self.on_step(self.progress)
                 if self.step % self.log_every == 0:
                     logged = self._report(progress, logged, log)
-                if time.monotonic() - saved > CHECKPOINT_SECONDS:
+                if self.seconds - saved > CHECKPOINT_SECONDS:
                     self.save(folder)
-                    saved = time.monotonic()
+                    saved = self.seconds
         finished = self.progress >= 1
         if finished:
             self._validate(log)
@@ -124,6 +134,7 @@ class Trainer:
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
         self._update(norm)
         self.step += 1
+        self.pairs += len(pairs) * self.world.size
         return Losses(losses.total.detach(), losses.parts | {"gradient": norm})
 
     def _update(self, norm: Tensor) -> None:
@@ -150,9 +161,9 @@ class Trainer:
         for name, value in {"loss": losses.total, **losses.parts}.items():
             self._sums[name] = self._sums.get(name, 0) + value.detach().float()
 
-    def _report(self, progress: float, logged: tuple[int, float], log: Log) -> tuple[int, float]:
+    def _report(self, progress: float, logged: _Mark, log: Log) -> _Mark:
         """Write the means since the last report. The only place of the loop where the host waits for the device."""
-        names, count = list(self._sums), self.step - logged[0]
+        names, count = list(self._sums), self.step - logged.step
         sums = self.world.mean(torch.stack([*self._sums.values(), self.skipped])).tolist()
         self._sums.clear()
         log.write(
@@ -161,11 +172,12 @@ class Trainer:
             seconds=round(self.seconds, 2),
             progress=round(progress, 5),
             rate=self.optimizer.param_groups[0]["lr"],
-            steps_per_second=round(count / max(self.seconds - logged[1], 1e-9), 3),
+            pairs=self.pairs,
+            pairs_per_second=round((self.pairs - logged.pairs) / max(self.seconds - logged.seconds, 1e-9), 1),
             skipped=sums[-1],
             **{name: value / count for name, value in zip(names, sums, strict=False)},
         )
-        return self.step, self.seconds
+        return _Mark(self.step, self.pairs, self.seconds)
 
     def _validate_if_due(self, progress: float, log: Log) -> None:
         due = int(progress / self.recipe.validation.every)
@@ -189,6 +201,7 @@ class Trainer:
         return {
             "recipe": recipe_text(self.recipe),
             "step": self.step,
+            "pairs": self.pairs,
             "seconds": self.seconds,
             "validations": self.validations,
             "skipped": self.skipped,
@@ -202,7 +215,7 @@ class Trainer:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up a run where :meth:`save` left it."""
-        self.step, self.seconds = state["step"], state["seconds"]
+        self.step, self.pairs, self.seconds = state["step"], state["pairs"], state["seconds"]
         self.validations = state["validations"]
         self.skipped.copy_(state["skipped"])
         self.network.load_state_dict(state["network"])

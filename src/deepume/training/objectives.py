@@ -76,7 +76,8 @@ def _masked_mean(values: Float[Tensor, "P B"], mask: Bool[Tensor, " B"]) -> Floa
 
 def estimate_once(network: nn.Module, source: Source, target: Target) -> Motion:
     """The network's answer."""
-    pose = network(source, target).target_from_source
+    # Not through __call__: a compiled network would be compiled once more for this size and mode.
+    pose = network.forward(source, target).target_from_source
     return Motion(pose.rotation, pose.translation)
 
 

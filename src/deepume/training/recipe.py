@@ -185,25 +185,35 @@ TRAINABLE_SCENARIOS = (
 
 
 def override(recipe: Recipe, changes: dict[str, Any]) -> Recipe:
-    """The recipe with some fields replaced; ``config.NAME`` and ``validation.NAME`` reach inside."""
+    """The recipe with some fields replaced; ``config.NAME`` and ``validation.NAME`` reach inside.
+
+    All changes are made at once, so that fields that depend on one another can change together.
+    """
+    values: dict[str, Any] = {}
     for path, value in changes.items():
         head, _, rest = path.partition(".")
-        require_known("recipe field", head, [item.name for item in fields(recipe)])
+        old = values.get(head, _field(recipe, head, "recipe field"))
         if rest:
-            inner = getattr(recipe, head)
-            require_known(f"field of {head}", rest, [item.name for item in fields(inner)])
-            value = replace(inner, **{rest: _converted(getattr(inner, rest), value)})
+            values[head] = replace(old, **{rest: _converted(_field(old, rest, f"field of {head}"), value)})
         else:
-            value = _converted(getattr(recipe, head), value)
-        recipe = replace(recipe, **{head: value})
-    return recipe
+            values[head] = _converted(old, value)
+    return replace(recipe, **values)
 
 
-def _converted(old: object, value: Any) -> Any:
-    """The value in the enum of the one it replaces, where that is an enum; an int stands for a float."""
+def _field(holder: Any, name: str, kind: str) -> Any:
+    require_known(kind, name, [item.name for item in fields(holder)])
+    return getattr(holder, name)
+
+
+def _converted(old: Any, value: Any) -> Any:
+    """The value in the type of the one it replaces: an enum by its name, a set of shapes by its fields."""
     if isinstance(old, StrEnum):
         require_known(type(old).__name__, str(value), [member.value for member in type(old)])
         return type(old)(str(value))
+    if isinstance(old, tuple) and old and isinstance(old[0], ShapeSource):
+        return tuple(ShapeSource(*item) for item in value)
+    if isinstance(old, tuple) and old and isinstance(old[0], tuple) and isinstance(old[0][0], Scenario):
+        return tuple((_converted(Scenario.ZERO, name), float(share)) for name, share in value)
     return float(value) if isinstance(old, float) and isinstance(value, int) else value
 
 

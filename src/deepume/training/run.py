@@ -124,6 +124,7 @@ def _card(trainer: Trainer, commit: str) -> Card:
         data=trainer.banks.training.names,
         seconds=round(trainer.seconds, 1),
         steps=trainer.step,
+        pairs=trainer.pairs,
         device=device_name(trainer.device),
         commit=commit,
         validation={name: asdict(figures) for name, figures in trainer.figures.items()},
