@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -54,7 +54,7 @@ class Trainer:
     log_every: int = 25
     """Steps between two lines of the log."""
     compile: bool = False
-    """Whether the network's ``forward`` is compiled."""
+    """Whether the parts of the network that gain from it are compiled; validation stays as it is."""
     on_step: Callable[[float], None] | None = None
     """Hears the progress after each step."""
     step: int = 0
@@ -81,8 +81,8 @@ class Trainer:
         self.maker = PairMaker(self.banks.training, self.recipe, self.host, self.generator)
         self.skipped = torch.zeros((), device=self.device)
         self._sums: dict[str, Tensor] = {}
-        if self.compile:
-            self.network.compile(dynamic=len(self.recipe.points) > 1)
+        for name in self.trainable.compiled if self.compile else ():
+            self.network.get_submodule(name).compile(dynamic=len(self.recipe.points) > 1)
 
     def run(self, folder: Path, log: Log, *, stop_after: int | None = None) -> bool:
         """Train to the end of the run; True if it got there, False if it was interrupted before.
@@ -90,11 +90,11 @@ class Trainer:
         Saves a checkpoint every minute, at an interrupt (Ctrl-C, SIGTERM) and at the end. ``stop_after`` interrupts
         after that many steps in all.
         """
-        started, saved = time.monotonic() - self.seconds, self.seconds
+        start, saved = time.monotonic() - self.seconds, self.seconds
         logged = _Mark(self.step, self.pairs, self.seconds)
         with _interrupts() as interrupt:
             while True:
-                self.seconds, stop = self.world.agree(time.monotonic() - started, float(bool(interrupt)))
+                self.seconds, stop = self.world.agree(time.monotonic() - start, float(bool(interrupt)))
                 progress = self.progress
                 if progress >= 1 or stop or (stop_after is not None and self.step >= stop_after):
                     break
@@ -103,7 +103,7 @@ class Trainer:
                 if self.on_step is not None:
                     self.on_step(self.progress)
                 if self.step % self.log_every == 0:
-                    logged = self._report(progress, logged, log)
+                    logged = self._report(start, logged, log)
                 if self.seconds - saved > CHECKPOINT_SECONDS:
                     self.save(folder)
                     saved = self.seconds
@@ -161,23 +161,24 @@ class Trainer:
         for name, value in {"loss": losses.total, **losses.parts}.items():
             self._sums[name] = self._sums.get(name, 0) + value.detach().float()
 
-    def _report(self, progress: float, logged: _Mark, log: Log) -> _Mark:
+    def _report(self, start: float, logged: _Mark, log: Log) -> _Mark:
         """Write the means since the last report. The only place of the loop where the host waits for the device."""
         names, count = list(self._sums), self.step - logged.step
         sums = self.world.mean(torch.stack([*self._sums.values(), self.skipped])).tolist()
         self._sums.clear()
+        mark = _Mark(self.step, self.pairs, time.monotonic() - start)
         log.write(
             "train",
             step=self.step,
-            seconds=round(self.seconds, 2),
-            progress=round(progress, 5),
+            seconds=round(mark.seconds, 2),
+            progress=round(self.progress, 5),
             rate=self.optimizer.param_groups[0]["lr"],
             pairs=self.pairs,
-            pairs_per_second=round((self.pairs - logged.pairs) / max(self.seconds - logged.seconds, 1e-9), 1),
+            pairs_per_second=round((mark.pairs - logged.pairs) / max(mark.seconds - logged.seconds, 1e-9), 1),
             skipped=sums[-1],
             **{name: value / count for name, value in zip(names, sums, strict=False)},
         )
-        return _Mark(self.step, self.pairs, self.seconds)
+        return mark
 
     def _validate_if_due(self, progress: float, log: Log) -> None:
         due = int(progress / self.recipe.validation.every)
@@ -187,7 +188,8 @@ class Trainer:
 
     def _validate(self, log: Log) -> None:
         if self.world.leads:
-            self.figures = validate(self.trainable, self.best_network, self.banks.validation, self.recipe)
+            with torch.compiler.set_stance("force_eager") if self.compile else nullcontext():
+                self.figures = validate(self.trainable, self.best_network, self.banks.validation, self.recipe)
             values = {name: asdict(figures) for name, figures in self.figures.items()}
             log.write("validation", step=self.step, seconds=round(self.seconds, 2), **values)
 

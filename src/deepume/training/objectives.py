@@ -76,8 +76,7 @@ def _masked_mean(values: Float[Tensor, "P B"], mask: Bool[Tensor, " B"]) -> Floa
 
 def estimate_once(network: nn.Module, source: Source, target: Target) -> Motion:
     """The network's answer."""
-    # Not through __call__: a compiled network would be compiled once more for this size and mode.
-    pose = network.forward(source, target).target_from_source
+    pose = network(source, target).target_from_source
     return Motion(pose.rotation, pose.translation)
 
 
@@ -101,7 +100,7 @@ def _build_default(config: DeepUMEConfig) -> nn.Module:
 
 
 TRAINABLES: dict[str, Trainable] = {
-    "deepume-paper": Trainable(_build_paper, paper_objective, estimate_once),
-    "deepume": Trainable(_build_default, default_objective, estimate_from_frames, uses_symmetry=True),
+    "deepume-paper": Trainable(_build_paper, paper_objective, estimate_once, ("describe",)),
+    "deepume": Trainable(_build_default, default_objective, estimate_from_frames, ("resample",), uses_symmetry=True),
 }
 """Methods that the loop can train, by name."""
