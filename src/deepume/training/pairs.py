@@ -102,6 +102,23 @@ def _draw_scenarios(recipe: Recipe, count: int, *, generator: torch.Generator) -
     return chosen
 
 
+@dataclass(frozen=True, slots=True)
+class _Mix:
+    """Which scenario each pair of a batch is of, and which can occur at all."""
+
+    scenarios: Int[Tensor, " B"]
+    kinds: set[Scenario]
+
+    def of(self, *names: Scenario) -> Bool[Tensor, "B 1"]:
+        """True for the pairs of these scenarios."""
+        codes = [TRAINABLE_SCENARIOS.index(name) for name in names]
+        return torch.stack([self.scenarios == code for code in codes]).any(0).unsqueeze(-1)
+
+    def can_be(self, *names: Scenario) -> bool:
+        """Whether any of these can occur: what none asks for is not computed."""
+        return bool(self.kinds.intersection(names))
+
+
 def draw_clouds(
     shape: Float[Tensor, "B N 3"],
     scenarios: Int[Tensor, " B"],
@@ -116,34 +133,46 @@ def draw_clouds(
     Differs from :mod:`deepume.datasets.scenarios`, which serves evaluation: clouds keep their size whatever is
     cropped or thinned, and where too few points are allowed the rest is filled from the others.
     """
+    mix = _Mix(scenarios, kinds)
+    source_rows, target_rows = _choose(shape, mix, source_size, target_size, generator=generator)
+    return _disturb(_take(shape, source_rows), _take(shape, target_rows), shape, mix, generator=generator)
 
-    def of(*names: Scenario) -> Bool[Tensor, "B 1"]:
-        codes = [TRAINABLE_SCENARIOS.index(name) for name in names]
-        return torch.stack([scenarios == code for code in codes]).any(0).unsqueeze(-1)
 
+def _choose(
+    shape: Float[Tensor, "B N 3"], mix: _Mix, source_size: int, target_size: int, *, generator: torch.Generator
+) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]:
+    """Which points each cloud takes: those with the smallest keys."""
     source_keys, target_keys = _draw_like(shape, generator), _draw_like(shape, generator)
-    if Scenario.OVERLAP in kinds:
-        source_keys = source_keys + 1.0 * (of(Scenario.OVERLAP) & _cropped(shape, generator=generator))
+    if mix.can_be(Scenario.OVERLAP):
+        source_keys = source_keys + 1.0 * (mix.of(Scenario.OVERLAP) & _cropped(shape, generator=generator))
+        target_keys = target_keys + 1.0 * (mix.of(Scenario.OVERLAP) & _cropped(shape, generator=generator))
+    if mix.can_be(Scenario.DENSITY):
+        target_keys = target_keys + 1.0 * (mix.of(Scenario.DENSITY) & _thinned(shape, generator=generator))
     in_order, order = source_keys.sort(-1)
     in_source = source_keys <= in_order[:, source_size - 1, None]
     in_pool = source_keys <= in_order[:, source_size + target_size - 1, None]
-    shared = of(Scenario.NOISE_FREE, Scenario.GAUSSIAN)
-    disjoint = ~(shared | of(Scenario.PAPER_TRAINING))
-    forbidden = (disjoint & in_source) | (shared & ~in_source) | (of(Scenario.PAPER_TRAINING) & ~in_pool)
-    target_keys = target_keys + 2.0 * forbidden
-    if Scenario.DENSITY in kinds:
-        target_keys = target_keys + 1.0 * (of(Scenario.DENSITY) & _thinned(shape, generator=generator))
-    if Scenario.OVERLAP in kinds:
-        target_keys = target_keys + 1.0 * (of(Scenario.OVERLAP) & _cropped(shape, generator=generator))
-    source = _take(shape, order[:, :source_size])
-    target = _take(shape, target_keys.topk(target_size, largest=False).indices)
-    if kinds & {Scenario.GAUSSIAN, Scenario.ZERO_NOISE}:
-        both = ZERO_NOISE_STD * of(Scenario.ZERO_NOISE)
-        own = GAUSSIAN_STD * _draw_like(shape[:, :1], generator) * of(Scenario.GAUSSIAN)
+    shared, pooled = mix.of(Scenario.NOISE_FREE, Scenario.GAUSSIAN), mix.of(Scenario.PAPER_TRAINING)
+    forbidden = (shared & ~in_source) | (pooled & ~in_pool) | (~(shared | pooled) & in_source)
+    chosen = (target_keys + 2.0 * forbidden).topk(target_size, largest=False).indices
+    return order[:, :source_size], chosen
+
+
+def _disturb(
+    source: Float[Tensor, "B S 3"],
+    target: Float[Tensor, "B T 3"],
+    shape: Float[Tensor, "B N 3"],
+    mix: _Mix,
+    *,
+    generator: torch.Generator,
+) -> tuple[Float[Tensor, "B S 3"], Float[Tensor, "B T 3"]]:
+    """Noise and outliers, for the pairs whose scenario has them."""
+    if mix.can_be(Scenario.GAUSSIAN, Scenario.ZERO_NOISE):
+        both = ZERO_NOISE_STD * mix.of(Scenario.ZERO_NOISE)
+        own = GAUSSIAN_STD * _draw_like(shape[:, :1], generator) * mix.of(Scenario.GAUSSIAN)
         source = source + both.unsqueeze(-1) * _noise_like(source, generator)
         target = target + (both + own).unsqueeze(-1) * _noise_like(target, generator)
-    if Scenario.OUTLIERS in kinds:
-        is_stray = of(Scenario.OUTLIERS)
+    if mix.can_be(Scenario.OUTLIERS):
+        is_stray = mix.of(Scenario.OUTLIERS)
         source = _with_strays(source, shape, is_stray, generator=generator)
         target = _with_strays(target, shape, is_stray, generator=generator)
     return source, target

@@ -1,0 +1,77 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from deepume.network import rigid_motion
+from deepume.training import objectives
+from deepume.training.bank import Banks
+from deepume.training.objectives import TRAINABLES, dense_score
+from deepume.training.pairs import PairMaker, Pairs
+from deepume.training.recipe import Recipe
+from deepume.training.recipes import RECIPES
+from deepume.training.starts import Starts, draw_starts
+from deepume.transform import random_rotation
+
+
+@pytest.fixture(scope="module")
+def pairs(banks: Banks, recipe: Recipe) -> Pairs:
+    return PairMaker(banks.training, recipe, torch.Generator(), torch.Generator().manual_seed(3)).draw_sized(8, 48, 40)
+
+
+def scrambled(pairs: Pairs) -> Pairs:
+    """The same clouds with another truth."""
+    rotation = random_rotation(len(pairs), generator=torch.Generator().manual_seed(9), dtype=torch.float32)
+    return replace(
+        pairs, rotation=rotation, translation=pairs.translation + 1, equivalents=pairs.equivalents.roll(1, 0)
+    )
+
+
+def loss_of(name: str, pairs: Pairs) -> torch.Tensor:
+    torch.manual_seed(0)
+    recipe = RECIPES[name]
+    trainable = TRAINABLES[recipe.method]
+    return trainable.objective(trainable.build(recipe.config), pairs, recipe, torch.Generator().manual_seed(4)).total
+
+
+@pytest.mark.parametrize("name", ["tiny", "tiny-paper"])
+def test_no_label_enters_a_loss(pairs: Pairs, monkeypatch: pytest.MonkeyPatch, name: str):
+    starts = draw_starts(pairs, generator=torch.Generator().manual_seed(1))
+    monkeypatch.setattr(objectives, "draw_starts", lambda pairs, generator: starts)
+    assert torch.equal(loss_of(name, pairs), loss_of(name, scrambled(pairs)))
+
+
+def test_starts_out_of_reach_are_not_asked_to_arrive(pairs: Pairs, monkeypatch: pytest.MonkeyPatch):
+    rotation = pairs.rotation
+    far, near = (torch.full((len(pairs),), value) for value in (False, True))
+    for is_near in (far, near):
+        starts = Starts(rotation, is_near)
+        monkeypatch.setattr(objectives, "draw_starts", lambda pairs, generator, starts=starts: starts)
+        torch.manual_seed(0)
+        recipe = RECIPES["tiny"]
+        network = TRAINABLES[recipe.method].build(recipe.config)
+        losses = TRAINABLES[recipe.method].objective(network, pairs, recipe, torch.Generator().manual_seed(4))
+        assert torch.isfinite(losses.total)
+        assert (losses.parts["chamfer"] > 0) == is_near.any()
+
+
+def test_the_score_is_least_at_the_truth(pairs: Pairs):
+    truth = rigid_motion(pairs.rotation, pairs.translation)
+    center = pairs.source.mean(-2, keepdim=True)
+    turned = random_rotation(len(pairs), generator=torch.Generator().manual_seed(2), dtype=torch.float32)
+    image = (center @ pairs.rotation.mT).squeeze(-2) + pairs.translation
+    other = rigid_motion(turned, image - (center @ turned.mT).squeeze(-2))
+    assert (dense_score(truth, pairs, 64) < dense_score(other, pairs, 64) + 0.1).all()
+    assert dense_score(truth, pairs, 64).mean() < dense_score(other, pairs, 64).mean() - 0.2
+
+
+def test_the_loss_may_be_taken_on_points_that_the_network_did_not_see(pairs: Pairs):
+    recipe = replace(RECIPES["tiny-paper"], loss_points=64)
+    trainable = TRAINABLES[recipe.method]
+    torch.manual_seed(0)
+    network = trainable.build(recipe.config)
+    hidden = replace(pairs, dense_source=torch.zeros_like(pairs.dense_source))
+    losses = [trainable.objective(network, batch, recipe, torch.Generator()).total for batch in (pairs, hidden)]
+    assert losses[0] != losses[1]
+    losses[0].backward()
+    assert all(torch.isfinite(weight.grad).all() for weight in network.parameters() if weight.grad is not None)
