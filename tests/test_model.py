@@ -1,12 +1,14 @@
 """Laws of the two networks."""
 
 import json
+import subprocess
+import sys
 from dataclasses import asdict, replace
 
 import pytest
 import torch
 
-from deepume.distances import chamfer_squared
+from deepume.distances import chamfer_squared, rank_by_chamfer
 from deepume.errors import UnknownNameError
 from deepume.hypotheses import axis_exchanges, sign_changes
 from deepume.model import DeepUME, DeepUMEConfig, Head, PaperConfig, PaperDeepUME, PaperHead, Resampling
@@ -172,6 +174,32 @@ def test_half_precision_outside_the_closed_form_changes_little():
     assert half.rotation.dtype == torch.float32
     assert largest_difference(half, exact) < 0.05
     assert torch.allclose(half.rotation @ half.rotation.mT, torch.eye(3), atol=1e-5)
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+def test_ranking_by_chamfer_equals_the_squared_chamfer_distance(batch):
+    source, target = skewed_cloud(*batch, 70, seed=1) + 5, skewed_cloud(*batch, 50, seed=2) + 5
+    assert torch.allclose(rank_by_chamfer(source, target), chamfer_squared(source, target), atol=1e-12)
+    broadcast = rank_by_chamfer(source.unsqueeze(-3), torch.stack([target, -target], -3))
+    assert torch.allclose(broadcast[..., 1], chamfer_squared(source, -target), atol=1e-12)
+
+
+ONE_GRAPH = """
+import torch
+from deepume.model import DeepUME, DeepUMEConfig, PaperDeepUME
+source, target = torch.randn(2, 40, 3), torch.randn(2, 30, 3)
+for model in (PaperDeepUME().eval(), DeepUME(DeepUMEConfig.small()).eval()):
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    with torch.no_grad():
+        answers = [run(source, target).target_from_source.rotation for run in (model, compiled)]
+    assert torch.allclose(*answers, atol=1e-4)
+"""
+
+
+@pytest.mark.slow
+def test_the_forward_passes_are_one_graph():
+    """In a process without the shape checks, which torch.compile cannot read."""
+    subprocess.run([sys.executable, "-c", ONE_GRAPH], check=True)
 
 
 def test_small_has_half_the_width_and_depth():

@@ -108,6 +108,10 @@ def rank_by_chamfer(
     size, limit = source.shape[-2] * target.shape[-2], CACHE_ELEMENTS if source.is_cpu else GPU_BLOCK_ELEMENTS
     if size > 4 * limit:
         return chamfer_squared(source, target)
+    if torch.compiler.is_compiling():  # fused there with the minima: the matrix is never stored
+        squares = (source.unsqueeze(-2) - target.unsqueeze(-3)).square().unbind(-1)
+        matrix = squares[0] + squares[1] + squares[2]
+        return matrix.amin(-1).mean(-1) + matrix.amin(-2).mean(-1)
     with full_precision(source):
         origin = target.mean(-2, keepdim=True)
         flat = ((cloud - origin).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target))

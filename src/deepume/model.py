@@ -18,7 +18,7 @@ from deepume.clouds import center, centroid, rms_radius
 from deepume.distances import full_precision, rank_by_chamfer
 from deepume.hypotheses import frame_rotations, sign_changes
 from deepume.moments import moment_matrix
-from deepume.network import Estimate, Pair, check_choice, check_positive, detach, motion_between, rigid_motion
+from deepume.network import Estimate, Pair, check_choice, check_positive, compose, detach, motion_between, rigid_motion
 from deepume.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
 from deepume.resample import AttentionResampler
 from deepume.rotation import solve_motion, solve_rotation
@@ -170,7 +170,7 @@ class DeepUME(nn.Module):
         with full_precision(common.source):
             resampled = canonical.move(of_source.displacement, of_target.displacement)
             features = Pair(of_source.features.to(common.source), of_target.features.to(common.source))
-            improved = pose @ self.solve(canonical, resampled, features)
+            improved = compose(pose, self.solve(canonical, resampled, features))
         score = self.predict_score(torch.cat([of_source.pooled, of_target.pooled], -1))
         return Step(improved, score.squeeze(-1), canonical, resampled)
 

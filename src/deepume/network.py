@@ -55,6 +55,12 @@ def rigid_motion(rotation: Rotations, translation: Vectors) -> RigidTransform:
     return RigidTransform(rotation, translation, torch.ones_like(translation[..., 0]))
 
 
+def compose(c_from_b: RigidTransform, b_from_a: RigidTransform) -> RigidTransform:
+    """``c_from_b @ b_from_a`` of motions without scale, in a form that torch.compile can read."""
+    moved = c_from_b.apply(b_from_a.translation.unsqueeze(-2)).squeeze(-2)
+    return rigid_motion(c_from_b.rotation @ b_from_a.rotation, moved)
+
+
 def detach(motion: RigidTransform) -> RigidTransform:
     """The same motion as a constant."""
     return RigidTransform(motion.rotation.detach(), motion.translation.detach(), motion.scale.detach())

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 
-from deepume.distances import chamfer_squared
+from deepume.distances import chamfer_squared, neighbor_indices, rank_by_chamfer
 from deepume.model import DeepUME, DeepUMEConfig, PaperDeepUME
 
 MODELS = {"deepume-paper": PaperDeepUME, "deepume": DeepUME, "deepume small": lambda: DeepUME(DeepUMEConfig.small())}
@@ -54,7 +54,18 @@ def time_cpu() -> None:
             print()
 
 
+def time_parts(batch: int, count: int) -> None:
+    """The searches that no network can avoid."""
+    source, target = shapes(batch, count, "cuda"), shapes(batch, count, "cuda")
+    for k in (1, 8, 16, 20):
+        taken = milliseconds(lambda: neighbor_indices(source, target, k), 10, "cuda")  # noqa: B023
+        print(f"{k} nearest of {batch} x {count} points: {taken:.1f} ms")
+    ranked = milliseconds(lambda: rank_by_chamfer(source.unsqueeze(-3), torch.stack(8 * [target], -3)), 10, "cuda")
+    print(f"Chamfer distances of 8 poses of {batch} pairs: {ranked:.1f} ms", flush=True)
+
+
 def time_cuda(batch: int = 512, train_batch: int = 256, count: int = 1024) -> None:
+    time_parts(batch, count)
     for name, make in MODELS.items():
         for compiled in (False, True):
             torch.cuda.reset_peak_memory_stats()
