@@ -21,7 +21,8 @@ def skewed_cloud(*shape: int, seed: int, dtype: torch.dtype = torch.float64) -> 
 def random_motion(*batch: int, seed: int, dtype: torch.dtype = torch.float64) -> RigidTransform:
     generator = seeded(seed)
     rotation = random_rotation(*batch, generator=generator)
-    return RigidTransform(rotation, torch.randn(*batch, 3, generator=generator, dtype=torch.float64)).to(dtype)
+    translation = torch.randn(*batch, 3, generator=generator, dtype=torch.float64)
+    return RigidTransform(rotation.to(dtype), translation.to(dtype))
 
 
 def disturb(module: torch.nn.Module, seed: int = 0, amount: float = 0.2) -> torch.nn.Module:

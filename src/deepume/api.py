@@ -8,18 +8,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepume.baselines import METHODS
+from deepume.baselines import BASELINES
 from deepume.clouds import check_cloud, subsample_random
 from deepume.diagnose import diagnose_pair
 from deepume.distances import nearest
 from deepume.errors import CloudShapeError, CloudValueError, DeviceError, require_known
 from deepume.io import as_points
+from deepume.learned import LEARNED
 from deepume.method import Method, MethodEntry
 from deepume.pipeline import Settings, Stopwatch, register_pair
 from deepume.result import Registration
 from deepume.rotation import nearest_rotation
 from deepume.transform import RigidTransform
 
+METHODS = (*BASELINES, *LEARNED)
+"""The only list of methods."""
 DEFAULT_METHOD = "frames-gicp"
 MOST_POINTS = 20_000
 """Larger clouds are thinned to this many points, drawn with the seed: more points do not sharpen a pose."""

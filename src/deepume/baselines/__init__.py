@@ -1,4 +1,4 @@
-"""The methods to compare with, one file each; siblings do not know one another. This table is the only list."""
+"""The methods to compare with, one file each; siblings do not know one another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOCAL = ALWAYS | {Claim.TRANSLATION}
 GLOBAL = LOCAL | {Claim.ROTATION, Claim.EXACT}
 SYMMETRIC = GLOBAL | {Claim.SWAP}
 
-METHODS = (
+BASELINES = (
     MethodEntry(
         name="identity",
         summary="no motion: the errors of doing nothing",

@@ -48,6 +48,8 @@ def _parse(words: list[str]):
         from deepume.cli.info import Info
         from deepume.cli.methods import Methods
         from deepume.cli.register import Register
+        from deepume.cli.train import Train
+        from deepume.cli.weights import Weights
     except ModuleNotFoundError as error:
         raise DeepumeError(f'The command line needs {error.name}: pip install "deepume[cli]"') from error
 
@@ -56,7 +58,9 @@ def _parse(words: list[str]):
         | Annotated[Demo, tyro.conf.subcommand("demo")]
         | Annotated[Info, tyro.conf.subcommand("info")]
         | Annotated[Methods, tyro.conf.subcommand("methods")]
+        | Annotated[Weights, tyro.conf.subcommand("weights")]
         | Annotated[Benchmark, tyro.conf.subcommand("benchmark")]
+        | Annotated[Train, tyro.conf.subcommand("train")]
     )
     description = (
         "Find the rigid motion between two point clouds of one object. Exit status: 0 sure, 3 not sure, 2 bad input, "

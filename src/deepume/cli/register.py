@@ -27,17 +27,17 @@ class Register:
     Example: deepume register scan.ply model.stl -o aligned.ply --json result.json
     """
 
-    source: tyro.conf.Positional[Path]
+    source: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
     """The cloud or mesh that moves."""
-    target: tyro.conf.Positional[Path]
+    target: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="TARGET")]
     """The cloud or mesh that stays."""
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = None
     """Write the moved source here (.ply, .pcd, .xyz, .txt or .npy)."""
-    json: Path | None = None
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the whole result here, as JSON."""
-    picture: Path | None = None
+    picture: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Draw both clouds before and after, as a PNG."""
-    method: str = DEFAULT_METHOD
+    method: Annotated[str, tyro.conf.arg(metavar="NAME")] = DEFAULT_METHOD
     """How to register; `deepume methods` lists the names."""
     refine: bool = True
     """Refine what the method found; --no-refine gives the method alone."""
@@ -47,7 +47,7 @@ class Register:
     """Leave out points with NaN or infinite coordinates."""
     seed: int = 0
     """For what is drawn at random: samples of meshes, thinning of large clouds."""
-    device: str | None = None
+    device: Annotated[str | None, tyro.conf.arg(metavar="DEVICE")] = None
     """Where to compute, for example `cuda`."""
     quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
     """Print the matrix alone."""

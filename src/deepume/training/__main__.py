@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import sys
 from pathlib import Path
-from typing import Any
 
 from deepume.errors import DeepumeError
-from deepume.training.recipe import override
+from deepume.training.recipe import override, parse_change
 from deepume.training.recipes import RECIPES, get_recipe
 from deepume.training.run import train_recipe
 
@@ -49,20 +47,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--log-every", type=int, default=25, help="steps between two lines of the log")
     parser.add_argument("--commit", help="commit to note in the weights, where there is no checkout")
     parser.add_argument(
-        "--set", action="append", default=[], type=_setting, metavar="FIELD=VALUE",
+        "--set", action="append", default=[], type=parse_change, metavar="FIELD=VALUE",
         help="replace a field of the recipe, such as batch=128 or config.passes=3",
     )  # fmt: skip
     return parser
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"expected FIELD=VALUE, got {text!r}")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -182,6 +183,17 @@ TRAINABLE_SCENARIOS = (
     Scenario.PAPER_TRAINING,
 )
 """Scenarios that :mod:`deepume.training.pairs` makes in batches. Unequal sizes stand for Bernoulli."""
+
+
+def parse_change(text: str) -> tuple[str, Any]:
+    """A field and its value from ``FIELD=VALUE``, as on a command line; the value is a Python literal or text."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise RecipeError(f"Expected FIELD=VALUE, such as batch=128 or config.passes=3; got {text!r}.")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
 
 
 def override(recipe: Recipe, changes: dict[str, Any]) -> Recipe:

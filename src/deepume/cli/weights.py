@@ -1,0 +1,34 @@
+"""``deepume weights``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from deepume.cli.exits import Exit
+from deepume.weights import Entry, FileState, list_weights, load_weights
+
+
+@dataclass(frozen=True)
+class Weights:
+    """List the trained weights and verify each file by its SHA-256; exit status 1 if one is damaged."""
+
+    def run(self) -> Exit:
+        """Print the table."""
+        entries = list_weights()
+        table = Table("weights", "state", "kB", "trained", "data")
+        for entry in entries:
+            table.add_row(entry.name, entry.state, *_facts(entry))
+        Console().print(table)
+        return Exit.FAULT if any(entry.state is FileState.DIFFERENT for entry in entries) else Exit.SURE
+
+
+def _facts(entry: Entry) -> tuple[str, str, str]:
+    """Size, training and data of a file that can be read."""
+    if entry.path is None or entry.state is FileState.DIFFERENT:
+        return "", "", ""
+    card = load_weights(entry.path).card
+    trained = f"{card.steps:,} steps, {card.seconds:.0f} s on {card.device}"
+    return f"{entry.path.stat().st_size / 1e3:,.0f}", trained, ", ".join(card.data)

@@ -1,0 +1,93 @@
+"""Methods with trained weights: a network behind the protocol that every method obeys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from deepume.hypotheses import axis_exchanges, sign_changes
+from deepume.method import Claim, MethodEntry
+from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME
+from deepume.result import Registration
+from deepume.rotation import nearest_rotation
+from deepume.score import rank_hypotheses
+from deepume.transform import RigidTransform
+from deepume.types import Source, Target
+from deepume.weights import config_of, load_weights, restore_weights
+
+
+@dataclass(frozen=True, slots=True)
+class PaperNetwork:
+    """The paper's network, as released: one pose, from the best of its eight sign patterns."""
+
+    weights: str = "deepume-paper"
+    """Name of the weights file."""
+
+    @torch.inference_mode()
+    def __call__(self, source: Source, target: Target) -> Registration:
+        """The network's answer, without refinement."""
+        network = load_paper_network(self.weights, source.device)
+        pose = network(source.float(), target.float()).target_from_source
+        return rank_hypotheses(source, target, sharpen(pose, source)[..., None])
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultNetwork:
+    """The default network from several proper frames; the best answer is chosen after the network."""
+
+    weights: str = "deepume"
+    """Name of the weights file."""
+    all_frames: bool = False
+    """Start from all 24 proper exchanges of axes instead of the 4 proper signs."""
+
+    @torch.inference_mode()
+    def __call__(self, source: Source, target: Target) -> Registration:
+        """The best of the network's answers, without refinement."""
+        network = load_default_network(self.weights, source.device)
+        frames = axis_exchanges() if self.all_frames else sign_changes()
+        estimate = network.hypotheses(source.float(), target.float(), frames.to(source.device, torch.float32))
+        return rank_hypotheses(source, target, sharpen(estimate.target_from_source, source))
+
+
+def sharpen(pose: RigidTransform, like: Source) -> RigidTransform:
+    """The pose in the precision of the clouds, its rotation orthonormal in that precision."""
+    return RigidTransform(nearest_rotation(pose.rotation.to(like)), pose.translation.to(like))
+
+
+@lru_cache(maxsize=8)
+def load_paper_network(name: str, device: torch.device) -> PaperDeepUME:
+    """The paper's network with published weights, read once."""
+    weights = load_weights(name)
+    network = PaperDeepUME(config_of(weights, PaperConfig))
+    restore_weights(network, network.config, weights)
+    return network.eval().requires_grad_(False).to(device)
+
+
+@lru_cache(maxsize=8)
+def load_default_network(name: str, device: torch.device) -> DeepUME:
+    """The default network with published weights, read once."""
+    weights = load_weights(name)
+    network = DeepUME(config_of(weights, DeepUMEConfig))
+    restore_weights(network, network.config, weights)
+    return network.eval().requires_grad_(False).to(device)
+
+
+ALWAYS = frozenset({Claim.PROPER, Claim.DETERMINISTIC})
+
+LEARNED = (
+    MethodEntry(
+        name="deepume-paper",
+        summary="the paper's network, trained here",
+        make=PaperNetwork,
+        claims=ALWAYS | {Claim.TRANSLATION, Claim.EXACT},
+    ),
+    MethodEntry(
+        name="deepume",
+        summary="the paper's idea scaled: described points, attention, moments, 3 passes from 4 frames",
+        make=DefaultNetwork,
+        claims=ALWAYS | {Claim.TRANSLATION},
+    ),
+)
+"""What a network promises is exact only to its single precision, and to the stability of its frames."""
