@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.canonical import local_normals
-from deepume.clouds import rms_radius, subsample_farthest
+from deepume.clouds import center, centroid, rms_radius, subsample_farthest
 from deepume.distances import gather_points, nearest
 from deepume.rotation import nearest_rotation, solve_motion
 from deepume.score import sampling_distance, score_poses, surface_score
@@ -59,7 +59,7 @@ class IcpSettings:
     allow_scale: bool = False
     """Estimate a similarity rather than a rigid motion (point-to-point only)."""
     tolerance: float = 1e-6
-    """A pose has converged when no entry of rotation and (relative) translation moves by more."""
+    """A pose has converged when no entry of the rotation, and the centroid (in sizes of the target), moves by more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +98,13 @@ def refine_icp(
     """
     settings = settings or IcpSettings()
     search = _Search.prepare(source, target, settings)
-    pose, size = target_from_source, target.abs().amax((-2, -1)).unsqueeze(-1)
+    pose = target_from_source
     active = torch.ones(pose.rotation.shape[:-2], dtype=torch.bool, device=source.device)
     for _ in range(settings.iterations):
         moved = _step(search.pairs(pose), pose, settings)
-        change = torch.maximum(
-            (moved.rotation - pose.rotation).abs().amax((-2, -1)),
-            (moved.translation - pose.translation).abs().amax(-1) / size,
-        )
+        moves = search.change(pose, moved) > settings.tolerance
         pose = select_poses(active, moved, pose)
-        active = active & (change > settings.tolerance)
+        active = active & moves
         if not active.any():
             break
     return pose
@@ -152,6 +149,15 @@ class _Search:
         target = self.asking_target.expand(*rows.shape, 3)
         normals = None if self.asking_normals is None else self.asking_normals.expand(*rows.shape, 3)
         return _join(forward, _Pairs(source, target, normals, self._weights(distances)))
+
+    def change(self, before: RigidTransform, after: RigidTransform) -> Float[Tensor, "*batch"]:
+        """How far poses moved: the largest entry of the rotation, and of the source's centroid in sizes of the target.
+
+        The translation itself would not do: it depends on where the origin is.
+        """
+        middle = self.source.mean(-2, keepdim=True)
+        carried = (after.apply(middle) - before.apply(middle)).abs().amax((-2, -1)) / rms_radius(self.target)
+        return torch.maximum((after.rotation - before.rotation).abs().amax((-2, -1)), carried)
 
     def _weights(self, distances: Float[Tensor, "*batch N"]) -> Float[Tensor, "*batch N"]:
         weights = kernel_weights(distances, self.settings.kernel)
@@ -213,12 +219,23 @@ def refine_gicp(
     rigid motions of either cloud; swapping the clouds inverts the poses.
     """
     settings = settings or GicpSettings()
-    matrices = target_from_source.matrix
+    if min(source.shape[-2], target.shape[-2]) <= settings.neighbors:
+        return refine_icp(source, target, target_from_source)  # no neighborhoods, no covariances
+    # Its steps turn about the origin: only with the clouds there does the path not depend on where they lie.
+    source_origin, target_origin = _shift(centroid(source)), _shift(centroid(target))
+    matrices = (target_origin.inverse() @ target_from_source @ source_origin).matrix
     starts = matrices.reshape(-1, *matrices.shape[-3:])
-    sources, targets = source.reshape(-1, *source.shape[-2:]), target.reshape(-1, *target.shape[-2:])
+    sources, targets = (center(cloud).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target))
     refined = [_gicp_either_way(*pair, settings) for pair in zip(sources, targets, starts, strict=True)]
     matrices = torch.stack(refined).reshape(matrices.shape)
-    return RigidTransform(nearest_rotation(matrices[..., :3, :3]), matrices[..., :3, 3])
+    pose = RigidTransform(nearest_rotation(matrices[..., :3, :3]), matrices[..., :3, 3])
+    return target_origin @ pose @ source_origin.inverse()
+
+
+def _shift(step: Float[Tensor, "*batch 3"]) -> RigidTransform:
+    """Translations ``(*batch, 1)``, with an axis for hypotheses."""
+    eye = torch.eye(3, dtype=step.dtype, device=step.device)
+    return RigidTransform(eye.expand(*step.shape[:-1], 1, 3, 3), step.unsqueeze(-2))
 
 
 def _gicp_either_way(
