@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from deepume.transform import RigidTransform, rotation_angle
 from deepume.types import Rotations
@@ -85,6 +86,7 @@ class _NearestRotation(torch.autograd.Function):
         return (u * signs.unsqueeze(-2)) @ vh
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, *gradients: Tensor) -> Tensor:
         u, s, vh, signs = ctx.saved_tensors
         signed = signs * s
