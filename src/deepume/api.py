@@ -88,9 +88,11 @@ def get_method(name: str) -> Method:
 def _find_device(device: str | torch.device | None, source: Tensor) -> torch.device:
     if device is None:
         return source.device
-    place = torch.device(device)
-    if place.type == "cuda" and not torch.cuda.is_available():
-        raise DeviceError("device='cuda' was asked for, but PyTorch sees no GPU here. Leave device out to use the CPU.")
+    try:
+        place = torch.device(device)
+        torch.zeros(1, device=place).item()
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError):
+        raise DeviceError(f"device={str(device)!r} is not on this machine. Leave device out to use the CPU.") from None
     return place
 
 
