@@ -108,7 +108,9 @@ def _prepare(points: Tensor, name: str, drop_invalid: bool, place: torch.device)
 
 
 def _thin(points: Tensor, generator: torch.Generator) -> Tensor:
-    return points if len(points) <= MOST_POINTS else subsample_random(points, MOST_POINTS, generator=generator)
+    """The points to compute with: not too many, and no two in one place, or the spacing of the points would be 0."""
+    few = points if len(points) <= MOST_POINTS else subsample_random(points, MOST_POINTS, generator=generator)
+    return torch.unique(few, dim=0)
 
 
 def _as_transform(initial: Any, like: Tensor, allow_scale: bool) -> RigidTransform | None:
