@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ class IcpSettings:
     queries: int | None = None
     """Points of each cloud that look for a partner, spread evenly; None: all of them."""
     allow_scale: bool = False
-    """Estimate a similarity rather than a rigid motion (point-to-point only)."""
+    """Estimate a similarity rather than a rigid motion."""
     tolerance: float = 1e-6
     """A pose has converged when no entry of the rotation, and the centroid (in sizes of the target), moves by more."""
 
@@ -192,22 +192,26 @@ def kernel_weights(distances: Float[Tensor, "*batch N"], kernel: Kernel) -> Floa
 def _step(pairs: _Pairs, pose: RigidTransform, settings: IcpSettings) -> RigidTransform:
     if settings.residual is Residual.POINT or pairs.normals is None:
         return solve_motion(pairs.source, pairs.target, pairs.weights, allow_scale=settings.allow_scale)
-    return _plane_step(pairs, pose)
+    return _plane_step(pairs, pose, settings.allow_scale)
 
 
-def _plane_step(pairs: _Pairs, pose: RigidTransform) -> RigidTransform:
-    """One Gauss-Newton step on ``(moved - target) . normal`` for a small rotation and translation on the left."""
+def _plane_step(pairs: _Pairs, pose: RigidTransform, allow_scale: bool) -> RigidTransform:
+    """One Gauss-Newton step on ``(moved - target) . normal`` for a small rotation, translation (and scale) on the left."""
     assert pairs.normals is not None
     moved = pose.apply(pairs.source)
-    jacobian = torch.cat([torch.linalg.cross(moved, pairs.normals), pairs.normals], -1)
+    columns = [torch.linalg.cross(moved, pairs.normals), pairs.normals]
+    columns += [(moved * pairs.normals).sum(-1, keepdim=True)] if allow_scale else []
+    jacobian = torch.cat(columns, -1)
     errors = ((moved - pairs.target) * pairs.normals).sum(-1, keepdim=True)
     weighted = pairs.weights.unsqueeze(-1) * jacobian
     normal_matrix = weighted.mT @ jacobian
     # A plane slides on itself: without damping its normal equations are singular.
     damping = 1e-9 * normal_matrix.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]
-    eye = torch.eye(6, dtype=moved.dtype, device=moved.device)
+    eye = torch.eye(jacobian.shape[-1], dtype=moved.dtype, device=moved.device)
     twist = -torch.linalg.solve(normal_matrix + damping * eye, weighted.mT @ errors).squeeze(-1)
-    return RigidTransform(rotation_from_vector(twist[..., :3]), twist[..., 3:]) @ pose
+    # Empty without a scale, and the sum of nothing is 0.
+    scale = twist[..., 6:].sum(-1).exp()
+    return RigidTransform(rotation_from_vector(twist[..., :3]), twist[..., 3:6], scale) @ pose
 
 
 def refine_gicp(
@@ -282,17 +286,19 @@ def _as_doubles(values: Tensor) -> np.ndarray:
 def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale: bool = False) -> RigidTransform:
     """Poses ``(*batch, K)`` at the accuracy that the sampling allows; a pose that would get worse is kept as it was.
 
-    Dense clouds by GICP (on a GPU: point-to-plane ICP), sparse ones by two-sided point-to-point ICP: the neighbors
-    that a covariance needs would span the object.
+    Dense clouds by GICP (on a GPU or with a scale: point-to-plane ICP), sparse ones by two-sided point-to-point ICP:
+    the neighbors that a covariance needs would span the object.
     """
-    if allow_scale:
-        refined = refine_icp(source, target, poses, IcpSettings(allow_scale=True))
-        return keep_better(score_poses(source, target, poses), score_poses(source, target, refined), poses, refined)
-    if min(source.shape[-2], target.shape[-2]) < DENSE_POINTS:
-        refined = refine_icp(source, target, poses)
-        return keep_better(score_poses(source, target, poses), score_poses(source, target, refined), poses, refined)
-    on_cpu = source.device.type == "cpu"
-    refined = refine_gicp(source, target, poses) if on_cpu else refine_icp(source, target, poses, PLANE_ICP)
+    sparse = min(source.shape[-2], target.shape[-2]) < DENSE_POINTS
+    if sparse or allow_scale:
+        refined = refine_icp(source, target, poses, IcpSettings(allow_scale=allow_scale))
+        poses = keep_better(score_poses(source, target, poses), score_poses(source, target, refined), poses, refined)
+    if sparse:
+        return poses
+    if allow_scale or source.device.type != "cpu":
+        refined = refine_icp(source, target, poses, replace(PLANE_ICP, allow_scale=allow_scale))
+    else:
+        refined = refine_gicp(source, target, poses)
     return keep_better(surface_score(source, target, poses), surface_score(source, target, refined), poses, refined)
 
 
