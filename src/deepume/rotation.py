@@ -90,7 +90,8 @@ class _NearestRotation(torch.autograd.Function):
     def backward(ctx, *gradients: Tensor) -> Tensor:
         u, s, vh, signs = ctx.saved_tensors
         signed = signs * s
-        floor = (GAP_FLOOR * s[..., :1]).clamp_min(torch.finfo(s.dtype).tiny).unsqueeze(-1)
+        # The root of the least number still has an inverse with room above it: a matrix of zeros passes, too.
+        floor = (GAP_FLOOR * s[..., :1]).clamp_min(torch.finfo(s.dtype).tiny ** 0.5).unsqueeze(-1)
         sums = torch.maximum(signed.unsqueeze(-1) + signed.unsqueeze(-2), floor)
         turned = signs.unsqueeze(-1) * (u.mT @ gradients[0] @ vh.mT)
         return (u * signs.unsqueeze(-2)) @ ((turned - turned.mT) / sums) @ vh
