@@ -196,11 +196,13 @@ def _step(pairs: _Pairs, pose: RigidTransform, settings: IcpSettings) -> RigidTr
 
 
 def _plane_step(pairs: _Pairs, pose: RigidTransform, allow_scale: bool) -> RigidTransform:
-    """One Gauss-Newton step on ``(moved - target) . normal`` for a small rotation, translation (and scale) on the left."""
+    """One Gauss-Newton step on ``(moved - target) . normal`` for a small rotation (and scale) about the middle, and a shift."""
     assert pairs.normals is not None
     moved = pose.apply(pairs.source)
-    columns = [torch.linalg.cross(moved, pairs.normals), pairs.normals]
-    columns += [(moved * pairs.normals).sum(-1, keepdim=True)] if allow_scale else []
+    middle = moved.mean(-2)
+    arms = moved - middle.unsqueeze(-2)
+    columns = [torch.linalg.cross(arms, pairs.normals), pairs.normals]
+    columns += [(arms * pairs.normals).sum(-1, keepdim=True)] if allow_scale else []
     jacobian = torch.cat(columns, -1)
     errors = ((moved - pairs.target) * pairs.normals).sum(-1, keepdim=True)
     weighted = pairs.weights.unsqueeze(-1) * jacobian
@@ -210,8 +212,9 @@ def _plane_step(pairs: _Pairs, pose: RigidTransform, allow_scale: bool) -> Rigid
     eye = torch.eye(jacobian.shape[-1], dtype=moved.dtype, device=moved.device)
     twist = -torch.linalg.solve(normal_matrix + damping * eye, weighted.mT @ errors).squeeze(-1)
     # Empty without a scale, and the sum of nothing is 0.
-    scale = twist[..., 6:].sum(-1).exp()
-    return RigidTransform(rotation_from_vector(twist[..., :3]), twist[..., 3:6], scale) @ pose
+    scale, rotation = twist[..., 6:].sum(-1).exp(), rotation_from_vector(twist[..., :3])
+    carried = scale.unsqueeze(-1) * (rotation @ middle.unsqueeze(-1)).squeeze(-1)
+    return RigidTransform(rotation, middle + twist[..., 3:6] - carried, scale) @ pose
 
 
 def refine_gicp(
