@@ -196,7 +196,7 @@ def _step(pairs: _Pairs, pose: RigidTransform, settings: IcpSettings) -> RigidTr
 
 
 def _plane_step(pairs: _Pairs, pose: RigidTransform, allow_scale: bool) -> RigidTransform:
-    """One Gauss-Newton step on ``(moved - target) . normal`` for a small rotation (and scale) about the middle, and a shift."""
+    """One Gauss-Newton step on ``(moved - target) . normal``: a shift, and a small turn (and scale) in place."""
     assert pairs.normals is not None
     moved = pose.apply(pairs.source)
     middle = moved.mean(-2)

@@ -87,7 +87,7 @@ class _NearestRotation(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, *gradients: Tensor) -> Tensor:
+    def backward(ctx, *gradients: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         u, s, vh, signs = ctx.saved_tensors
         signed = signs * s
         # The root of the least number still has an inverse with room above it: a matrix of zeros passes, too.

@@ -119,6 +119,6 @@ def rank_hypotheses(source: Source, target: Target, poses: RigidTransform) -> Re
 
 
 def explains_as_well(scores: Scores, points: int) -> Bool[Tensor, "*batch K"]:
-    """True where a score, sorted best first, exceeds the best by no more than chance (3 standard errors) or rounding."""
+    """True where a score, sorted best first, exceeds the best by no more than chance (3 sigma) or rounding does."""
     tolerance = 3 * NEIGHBOR_SPREAD * (2 / points) ** 0.5
     return scores <= scores[..., :1] * (1 + tolerance) + EXACT_SCORE
