@@ -1,6 +1,7 @@
 import pytest
 import torch
 from hypothesis import given
+from torch import Tensor
 
 from deepume.canonical import local_normals, principal_frame
 from deepume.clouds import area_weights
@@ -10,9 +11,14 @@ from tolerances import ROUNDING, SPECTRUM
 Batch = tuple[int, ...]
 
 
+def either_handed_cloud(seed: int, *shape: int, dtype: torch.dtype) -> Tensor:
+    """Skewed clouds, every other one of which is mirrored: the signs of skewness alone would mirror its frame."""
+    return random_cloud(seed, *shape, dtype=dtype) * torch.tensor([1 - 2 * (seed % 2), 1, 1], dtype=dtype)
+
+
 @given(seed=seeds(), batch=batch_shapes(), dtype=dtypes())
 def test_the_frame_turns_with_the_cloud(seed: int, batch: Batch, dtype: torch.dtype) -> None:
-    points, motion = random_cloud(seed, *batch, 400, dtype=dtype), random_motion(seed, *batch, dtype=dtype)
+    points, motion = either_handed_cloud(seed, *batch, 400, dtype=dtype), random_motion(seed, *batch, dtype=dtype)
     frame, moved = principal_frame(points), principal_frame(motion.apply(points))
     assert worst(moved.axes, motion.rotation @ frame.axes) < SPECTRUM[dtype]
     assert worst(moved.variances, frame.variances) < ROUNDING[dtype]
@@ -21,7 +27,7 @@ def test_the_frame_turns_with_the_cloud(seed: int, batch: Batch, dtype: torch.dt
 
 @given(seed=seeds(), batch=batch_shapes(), dtype=dtypes())
 def test_the_frame_is_right_handed_and_diagonalizes(seed: int, batch: Batch, dtype: torch.dtype) -> None:
-    points = random_cloud(seed, *batch, 60, dtype=dtype)
+    points = either_handed_cloud(seed, *batch, 60, dtype=dtype)
     frame = principal_frame(points)
     assert worst(torch.linalg.det(frame.axes), torch.ones(batch, dtype=dtype)) < ROUNDING[dtype]
     local = frame.to_local(points)

@@ -71,6 +71,14 @@ def test_every_hypothesis_is_in_the_unit_of_the_target() -> None:
     assert all(torch.equal(each.target_from_source.scale, torch.tensor(1.0).double()) for each in result.hypotheses)
 
 
+def test_residuals_are_in_the_unit_of_the_target() -> None:
+    source, target = 50 * random_cloud(0, 60), 50 * random_motion(0).apply(random_cloud(1, 70))
+    result = register_pair(source, target, find_method("pca"), Settings(allow_scale=True), Stopwatch())
+    assert result.residuals is not None
+    moved = result.target_from_source.apply(source)
+    assert worst(result.residuals, torch.cdist(moved, target).amin(-1)) < 1e-6
+
+
 def test_an_initial_pose_alone_can_be_taken_unrefined() -> None:
     source, motion = random_cloud(0, 60), random_motion(0)
     settings = Settings(refine=False, initial=motion)

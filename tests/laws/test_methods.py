@@ -5,10 +5,13 @@ import torch
 from torch import Tensor
 
 from deepume.baselines import METHODS
+from deepume.canonical import principal_frame
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
+from deepume.hypotheses import frame_poses, sign_changes
 from deepume.method import Claim, Method, MethodEntry
 from deepume.result import Registration
+from deepume.score import score_poses
 from deepume.testing import (
     LAWS,
     check_deterministic,
@@ -76,6 +79,15 @@ def test_a_claim_that_is_not_made_would_be_broken(name: str, claim: Claim) -> No
     assert claim not in TABLE[name].claims
     with pytest.raises(AssertionError, match=rf"{claim}: worst deviation [\d.]+"):
         check_method(TABLE[name].make(), *make_clouds("chair", 120, 150), [claim])
+
+
+@pytest.mark.parametrize("family", ["mug", "chair", "body", "hand", "boat", "house"])
+def test_pca_takes_the_best_of_its_four_frames(family: str) -> None:
+    source, target = make_clouds(family, 100, 120)
+    poses = frame_poses(principal_frame(source), principal_frame(target), sign_changes())
+    assert float(pca()(source, target).score) == pytest.approx(
+        float(score_poses(source, target, poses).min()), abs=1e-9
+    )
 
 
 def pca() -> Method:
