@@ -1,10 +1,14 @@
-"""Runtime shape checks for the whole package, and one table of tolerances."""
+"""Runtime shape checks for the whole package, one thread, and the profile of hypothesis."""
 
 from jaxtyping import install_import_hook
 
 install_import_hook("deepume", "beartype.beartype")
 
+import torch  # noqa: E402
 from hypothesis import settings  # noqa: E402
+
+# Tensors of tests are small: on a busy machine threads wait for one another ten times longer than they compute.
+torch.set_num_threads(1)
 
 # Geometry on a busy machine may be slow once; a deadline would make good tests fail at random.
 settings.register_profile("deepume", deadline=None, max_examples=25, derandomize=True)

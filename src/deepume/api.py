@@ -27,6 +27,9 @@ DEFAULT_METHOD = "frames-gicp"
 MOST_POINTS = 20_000
 """Larger clouds are thinned to this many points, drawn with the seed: more points do not sharpen a pose."""
 
+POSE_TOLERANCE = 1e-3
+"""Entries of an initial pose may be off by this: written down with four digits, not more wrong."""
+
 
 def register(
     source: Any,
@@ -61,7 +64,7 @@ def register(
         moving, fixed = as_points(source, name="source", seed=seed), as_points(target, name="target", seed=seed)
         place = _find_device(device, moving)
         moving, fixed = _prepare(moving, "source", drop_invalid, place), _prepare(fixed, "target", drop_invalid, place)
-        settings = Settings(refine, _as_transform(initial, moving), allow_scale)
+        settings = Settings(refine, _as_transform(initial, moving, allow_scale), allow_scale)
         generator = torch.Generator().manual_seed(seed)
         few, few_fixed = _thin(moving, generator), _thin(fixed, generator)
     result = register_pair(few, few_fixed, entry, settings, watch)
@@ -91,9 +94,11 @@ def get_method(name: str) -> Method:
 def _find_device(device: str | torch.device | None, source: Tensor) -> torch.device:
     if device is None:
         return source.device
-    place = torch.device(device)
-    if place.type == "cuda" and not torch.cuda.is_available():
-        raise DeviceError("device='cuda' was asked for, but PyTorch sees no GPU here. Leave device out to use the CPU.")
+    try:
+        place = torch.device(device)
+        torch.zeros(1, device=place).item()
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError):
+        raise DeviceError(f"device={str(device)!r} is not on this machine. Leave device out to use the CPU.") from None
     return place
 
 
@@ -106,23 +111,36 @@ def _prepare(points: Tensor, name: str, drop_invalid: bool, place: torch.device)
 
 
 def _thin(points: Tensor, generator: torch.Generator) -> Tensor:
-    return points if len(points) <= MOST_POINTS else subsample_random(points, MOST_POINTS, generator=generator)
+    """The points to compute with: not too many, and no two in one place, or the spacing of the points would be 0."""
+    few = points if len(points) <= MOST_POINTS else subsample_random(points, MOST_POINTS, generator=generator)
+    return torch.unique(few, dim=0)
 
 
-def _as_transform(initial: Any, like: Tensor) -> RigidTransform | None:
+def _as_transform(initial: Any, like: Tensor, allow_scale: bool) -> RigidTransform | None:
     """The caller's pose: a transform, or anything that is a 4 x 4 matrix."""
-    if initial is None or isinstance(initial, RigidTransform):
-        return None if initial is None else initial.to(like)
+    if initial is None:
+        return None
     try:
-        matrix = torch.as_tensor(initial).to(like)
+        matrix = torch.as_tensor(initial.matrix if isinstance(initial, RigidTransform) else initial).to(like)
     except (TypeError, ValueError, RuntimeError):
         raise CloudShapeError(f"initial must be a 4 x 4 matrix, got {type(initial).__name__}.") from None
     if matrix.shape != (4, 4):
         raise CloudShapeError(f"initial must be a 4 x 4 matrix, got shape {tuple(matrix.shape)}.")
-    block = matrix[:3, :3]
-    if not bool(torch.isfinite(matrix).all()) or float(torch.linalg.det(block)) <= 0:
+    if not bool(torch.isfinite(matrix).all()) or float(torch.linalg.det(matrix[:3, :3])) <= 0:
         raise CloudValueError(
             "initial must be a finite matrix with a proper rotation: its determinant is not positive."
         )
-    scale = torch.linalg.det(block) ** (1 / 3)
-    return RigidTransform(nearest_rotation(block), matrix[:3, 3], scale)
+    return _split_matrix(matrix, allow_scale)
+
+
+def _split_matrix(matrix: Tensor, allow_scale: bool) -> RigidTransform:
+    """Rotation, translation and scale of a matrix that holds them and nothing else."""
+    block, last_row = matrix[:3, :3], matrix[3]
+    rotation, scale = nearest_rotation(block), torch.linalg.det(block) ** (1 / 3)
+    if float((block / scale - rotation).abs().max()) > POSE_TOLERANCE:
+        raise CloudValueError("initial must be a rotation and a translation: its upper left block shears or stretches.")
+    if float((last_row - last_row.new_tensor([0, 0, 0, 1])).abs().max()) > POSE_TOLERANCE:
+        raise CloudValueError("initial must have the last row 0 0 0 1. For row vectors? Pass initial.T.")
+    if not allow_scale and abs(float(scale) - 1) > POSE_TOLERANCE:
+        raise CloudValueError(f"initial scales by {float(scale):.4g}. Pass allow_scale=True to estimate a scale.")
+    return RigidTransform(rotation, matrix[:3, 3], scale if allow_scale else torch.ones_like(scale))

@@ -14,6 +14,10 @@ MIN_POINTS = 3
 """Fewer points than this leave the rotation of any rigid body undetermined."""
 
 
+LARGEST = 1e150
+"""Coordinates beyond this overflow when squared; extents below its inverse vanish."""
+
+
 def check_cloud(points: Tensor, name: str) -> None:
     """Raise an error that names the remedy unless ``points`` is a cloud from which a pose can be found."""
     if points.dim() < 2 or points.shape[-1] != 3:
@@ -33,14 +37,20 @@ def check_cloud(points: Tensor, name: str) -> None:
 
 
 def _check_extent(points: Points, name: str) -> None:
-    """A cloud must be more than a point and more than a line."""
+    """A cloud must be more than a point and more than a line, beyond what rounding makes of them."""
+    largest = points.double().abs().amax((-2, -1))
+    if bool((largest > LARGEST).any()):
+        raise CloudValueError(f"{name} has coordinates beyond {LARGEST:g}, too large to square. Choose a larger unit.")
     spread = center(points.double())
-    size = torch.linalg.vector_norm(spread, dim=-1).amax(-1)
-    rounding = torch.finfo(points.dtype).eps * points.double().abs().amax((-2, -1))
+    size = spread.abs().amax((-2, -1))
+    rounding = torch.finfo(points.dtype).eps * largest
     if bool((size <= 4 * rounding).any()):
         raise CloudValueError(f"{name}: all points are equal (to rounding), so no rotation can be found.")
-    singular = torch.linalg.svdvals(spread)
-    if bool((singular[..., 1] <= 1e-6 * singular[..., 0]).any()):
+    if bool((size < 1 / LARGEST).any()):
+        raise CloudValueError(f"{name} is smaller than {1 / LARGEST:g}, too small to square. Choose a smaller unit.")
+    width = torch.linalg.svdvals(spread / size[..., None, None])
+    noise = (rounding / size) * points.shape[-2] ** 0.5
+    if bool((width[..., 1] <= torch.maximum(1e-6 * width[..., 0], noise)).any()):
         raise CloudValueError(
             f"{name}: all points lie on one line, which leaves the rotation about it undetermined. "
             "Add points beside the line."

@@ -43,7 +43,10 @@ def k_nearest(queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#ba
     specified. ``points`` needs at least ``k`` points.
     """
     indices = neighbor_indices(queries, points, k)
-    return Neighbors(torch.linalg.vector_norm(gather_points(points, indices) - queries.unsqueeze(-2), dim=-1), indices)
+    measured = torch.linalg.vector_norm(gather_points(points, indices) - queries.unsqueeze(-2), dim=-1)
+    # The search ranks by rounded numbers: points that nearly coincide may come in the wrong order.
+    distances, order = measured.sort(dim=-1)
+    return Neighbors(distances, indices.take_along_dim(order, -1))
 
 
 def nearest(queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#batch M 3"]) -> Neighbors:

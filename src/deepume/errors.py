@@ -37,6 +37,6 @@ def require_known(kind: str, name: str, known: list[str]) -> None:
         return
     from difflib import get_close_matches
 
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(str(name).lower(), known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")

@@ -68,13 +68,17 @@ def poses_about(rotations: Candidates, source_origin: Vectors, target_origin: Ve
 
 @cache
 def rotation_grid(count: int) -> Float[Tensor, "K 3 3"]:
-    """``count`` rotations that cover SO(3) evenly: super-Fibonacci spirals (Alexa 2022) on the unit quaternions."""
+    """``count`` rotations that cover SO(3) evenly: super-Fibonacci spirals (Alexa 2022) on the unit quaternions.
+
+    Turned as a whole so that the identity is the first: laid between two frames, the grid contains their own pairing.
+    """
     first, second = 2**0.5, 1.533751168755204288118041  # the two winding numbers of the spiral
     step = torch.arange(count, dtype=torch.float64) + 0.5
     inner, outer = (step / count).sqrt(), (1 - step / count).sqrt()
     alpha, beta = 2 * torch.pi * step / first, 2 * torch.pi * step / second
     spiral = [inner * alpha.sin(), inner * alpha.cos(), outer * beta.sin(), outer * beta.cos()]
-    return rotation_from_quaternion(torch.stack(spiral, -1))
+    rotations = rotation_from_quaternion(torch.stack(spiral, -1))
+    return rotations[0].mT @ rotations
 
 
 def distinct_mask(rotations: Candidates, scores: Float[Tensor, "*batch K"], angle: float) -> Bool[Tensor, "*batch K"]:

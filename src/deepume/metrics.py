@@ -58,7 +58,7 @@ def rmse_r_dcp(estimate: RigidTransform, truth: RigidTransform) -> Float[Tensor,
 def euler_angles(rotation: Rotations) -> Float[Tensor, "*batch 3"]:
     """Angles (z, y, x) in radians with ``R = Rz Ry Rx``; y in [-pi/2, pi/2]. In gimbal lock x is 0."""
     sine_y = (-rotation[..., 2, 0]).clamp(-1, 1)
-    locked = sine_y.abs() > 1 - 1e-12
+    locked = sine_y.abs() >= 1 - torch.finfo(rotation.dtype).eps
     z = torch.atan2(rotation[..., 1, 0], rotation[..., 0, 0])
     x = torch.atan2(rotation[..., 2, 1], rotation[..., 2, 2])
     z = torch.where(locked, torch.atan2(-rotation[..., 0, 1], rotation[..., 1, 1]), z)

@@ -73,9 +73,10 @@ def normalize_pair(source: Source, target: Target, entry: MethodEntry, settings:
         source_unit = target_unit = torch.maximum(source_unit, target_unit)
     source_from_normal = _to_origin(source_origin, source_unit)
     target_from_normal = _to_origin(target_origin, target_unit)
+    # Subtract first: the inverse motions would subtract two huge numbers where clouds lie far from the origin.
     return NormalizedPair(
-        source_from_normal.inverse().apply(source),
-        target_from_normal.inverse().apply(target),
+        (source - source_origin.unsqueeze(-2)) / source_unit[..., None, None],
+        (target - target_origin.unsqueeze(-2)) / target_unit[..., None, None],
         source_from_normal,
         target_from_normal,
     )

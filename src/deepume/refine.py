@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.canonical import local_normals
-from deepume.clouds import rms_radius, subsample_farthest
+from deepume.clouds import center, centroid, rms_radius, subsample_farthest
 from deepume.distances import gather_points, nearest
 from deepume.rotation import nearest_rotation, solve_motion
 from deepume.score import sampling_distance, score_poses, surface_score
@@ -57,9 +57,9 @@ class IcpSettings:
     queries: int | None = None
     """Points of each cloud that look for a partner, spread evenly; None: all of them."""
     allow_scale: bool = False
-    """Estimate a similarity rather than a rigid motion (point-to-point only)."""
+    """Estimate a similarity rather than a rigid motion."""
     tolerance: float = 1e-6
-    """A pose has converged when no entry of rotation and (relative) translation moves by more."""
+    """A pose has converged when no entry of the rotation, and the centroid (in sizes of the target), moves by more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +98,13 @@ def refine_icp(
     """
     settings = settings or IcpSettings()
     search = _Search.prepare(source, target, settings)
-    pose, size = target_from_source, target.abs().amax((-2, -1)).unsqueeze(-1)
+    pose = target_from_source
     active = torch.ones(pose.rotation.shape[:-2], dtype=torch.bool, device=source.device)
     for _ in range(settings.iterations):
         moved = _step(search.pairs(pose), pose, settings)
-        change = torch.maximum(
-            (moved.rotation - pose.rotation).abs().amax((-2, -1)),
-            (moved.translation - pose.translation).abs().amax(-1) / size,
-        )
+        moves = search.change(pose, moved) > settings.tolerance
         pose = select_poses(active, moved, pose)
-        active = active & (change > settings.tolerance)
+        active = active & moves
         if not active.any():
             break
     return pose
@@ -153,6 +150,15 @@ class _Search:
         normals = None if self.asking_normals is None else self.asking_normals.expand(*rows.shape, 3)
         return _join(forward, _Pairs(source, target, normals, self._weights(distances)))
 
+    def change(self, before: RigidTransform, after: RigidTransform) -> Float[Tensor, "*batch"]:
+        """How far poses moved: the largest entry of the rotation, and of the source's centroid in sizes of the target.
+
+        The translation itself would not do: it depends on where the origin is.
+        """
+        middle = self.source.mean(-2, keepdim=True)
+        carried = (after.apply(middle) - before.apply(middle)).abs().amax((-2, -1)) / rms_radius(self.target)
+        return torch.maximum((after.rotation - before.rotation).abs().amax((-2, -1)), carried)
+
     def _weights(self, distances: Float[Tensor, "*batch N"]) -> Float[Tensor, "*batch N"]:
         weights = kernel_weights(distances, self.settings.kernel)
         if self.settings.kept < 1:
@@ -186,22 +192,29 @@ def kernel_weights(distances: Float[Tensor, "*batch N"], kernel: Kernel) -> Floa
 def _step(pairs: _Pairs, pose: RigidTransform, settings: IcpSettings) -> RigidTransform:
     if settings.residual is Residual.POINT or pairs.normals is None:
         return solve_motion(pairs.source, pairs.target, pairs.weights, allow_scale=settings.allow_scale)
-    return _plane_step(pairs, pose)
+    return _plane_step(pairs, pose, settings.allow_scale)
 
 
-def _plane_step(pairs: _Pairs, pose: RigidTransform) -> RigidTransform:
-    """One Gauss-Newton step on ``(moved - target) . normal`` for a small rotation and translation on the left."""
+def _plane_step(pairs: _Pairs, pose: RigidTransform, allow_scale: bool) -> RigidTransform:
+    """One Gauss-Newton step on ``(moved - target) . normal``: a shift, and a small turn (and scale) in place."""
     assert pairs.normals is not None
     moved = pose.apply(pairs.source)
-    jacobian = torch.cat([torch.linalg.cross(moved, pairs.normals), pairs.normals], -1)
+    middle = moved.mean(-2)
+    arms = moved - middle.unsqueeze(-2)
+    columns = [torch.linalg.cross(arms, pairs.normals), pairs.normals]
+    columns += [(arms * pairs.normals).sum(-1, keepdim=True)] if allow_scale else []
+    jacobian = torch.cat(columns, -1)
     errors = ((moved - pairs.target) * pairs.normals).sum(-1, keepdim=True)
     weighted = pairs.weights.unsqueeze(-1) * jacobian
     normal_matrix = weighted.mT @ jacobian
     # A plane slides on itself: without damping its normal equations are singular.
     damping = 1e-9 * normal_matrix.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]
-    eye = torch.eye(6, dtype=moved.dtype, device=moved.device)
+    eye = torch.eye(jacobian.shape[-1], dtype=moved.dtype, device=moved.device)
     twist = -torch.linalg.solve(normal_matrix + damping * eye, weighted.mT @ errors).squeeze(-1)
-    return RigidTransform(rotation_from_vector(twist[..., :3]), twist[..., 3:]) @ pose
+    # Empty without a scale, and the sum of nothing is 0.
+    scale, rotation = twist[..., 6:].sum(-1).exp(), rotation_from_vector(twist[..., :3])
+    carried = scale.unsqueeze(-1) * (rotation @ middle.unsqueeze(-1)).squeeze(-1)
+    return RigidTransform(rotation, middle + twist[..., 3:6] - carried, scale) @ pose
 
 
 def refine_gicp(
@@ -213,12 +226,23 @@ def refine_gicp(
     rigid motions of either cloud; swapping the clouds inverts the poses.
     """
     settings = settings or GicpSettings()
-    matrices = target_from_source.matrix
+    if min(source.shape[-2], target.shape[-2]) <= settings.neighbors:
+        return refine_icp(source, target, target_from_source)  # no neighborhoods, no covariances
+    # Its steps turn about the origin: only with the clouds there does the path not depend on where they lie.
+    source_origin, target_origin = _shift(centroid(source)), _shift(centroid(target))
+    matrices = (target_origin.inverse() @ target_from_source @ source_origin).matrix
     starts = matrices.reshape(-1, *matrices.shape[-3:])
-    sources, targets = source.reshape(-1, *source.shape[-2:]), target.reshape(-1, *target.shape[-2:])
+    sources, targets = (center(cloud).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target))
     refined = [_gicp_either_way(*pair, settings) for pair in zip(sources, targets, starts, strict=True)]
     matrices = torch.stack(refined).reshape(matrices.shape)
-    return RigidTransform(nearest_rotation(matrices[..., :3, :3]), matrices[..., :3, 3])
+    pose = RigidTransform(nearest_rotation(matrices[..., :3, :3]), matrices[..., :3, 3])
+    return target_origin @ pose @ source_origin.inverse()
+
+
+def _shift(step: Float[Tensor, "*batch 3"]) -> RigidTransform:
+    """Translations ``(*batch, 1)``, with an axis for hypotheses."""
+    eye = torch.eye(3, dtype=step.dtype, device=step.device)
+    return RigidTransform(eye.expand(*step.shape[:-1], 1, 3, 3), step.unsqueeze(-2))
 
 
 def _gicp_either_way(
@@ -265,17 +289,19 @@ def _as_doubles(values: Tensor) -> np.ndarray:
 def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale: bool = False) -> RigidTransform:
     """Poses ``(*batch, K)`` at the accuracy that the sampling allows; a pose that would get worse is kept as it was.
 
-    Dense clouds by GICP (on a GPU: point-to-plane ICP), sparse ones by two-sided point-to-point ICP: the neighbors
-    that a covariance needs would span the object.
+    Dense clouds by GICP (on a GPU or with a scale: point-to-plane ICP), sparse ones by two-sided point-to-point ICP:
+    the neighbors that a covariance needs would span the object.
     """
-    if allow_scale:
-        refined = refine_icp(source, target, poses, IcpSettings(allow_scale=True))
-        return keep_better(score_poses(source, target, poses), score_poses(source, target, refined), poses, refined)
-    if min(source.shape[-2], target.shape[-2]) < DENSE_POINTS:
-        refined = refine_icp(source, target, poses)
-        return keep_better(score_poses(source, target, poses), score_poses(source, target, refined), poses, refined)
-    on_cpu = source.device.type == "cpu"
-    refined = refine_gicp(source, target, poses) if on_cpu else refine_icp(source, target, poses, PLANE_ICP)
+    sparse = min(source.shape[-2], target.shape[-2]) < DENSE_POINTS
+    if sparse or allow_scale:
+        refined = refine_icp(source, target, poses, IcpSettings(allow_scale=allow_scale))
+        poses = keep_better(score_poses(source, target, poses), score_poses(source, target, refined), poses, refined)
+    if sparse:
+        return poses
+    if allow_scale or source.device.type != "cpu":
+        refined = refine_icp(source, target, poses, replace(PLANE_ICP, allow_scale=allow_scale))
+    else:
+        refined = refine_gicp(source, target, poses)
     return keep_better(surface_score(source, target, poses), surface_score(source, target, refined), poses, refined)
 
 

@@ -206,7 +206,9 @@ def _result_from_plain(plain: dict) -> Registration:
         ambiguous=torch.tensor(plain["ambiguous"]),
         hypotheses=tuple(_hypothesis_from_plain(each) for each in plain["hypotheses"]),
         confidence=_floats(plain["confidence"]),
-        symmetry=None if symmetry is None else Symmetry(_floats(symmetry["axes"]), tuple(symmetry["orders"])),
+        symmetry=None
+        if symmetry is None
+        else Symmetry(_floats(symmetry["axes"]).reshape(-1, 3), tuple(symmetry["orders"])),
         residuals=_floats(plain["residuals"]),
         covariance=_floats(plain["covariance"]),
         diagnostics=None if diagnostics is None else _diagnostics_from_plain(diagnostics),

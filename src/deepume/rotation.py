@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from deepume.transform import RigidTransform, rotation_angle
 from deepume.types import Rotations
@@ -85,10 +86,12 @@ class _NearestRotation(torch.autograd.Function):
         return (u * signs.unsqueeze(-2)) @ vh
 
     @staticmethod
-    def backward(ctx, *gradients: Tensor) -> Tensor:
+    @once_differentiable
+    def backward(ctx, *gradients: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         u, s, vh, signs = ctx.saved_tensors
         signed = signs * s
-        floor = (GAP_FLOOR * s[..., :1]).clamp_min(torch.finfo(s.dtype).tiny).unsqueeze(-1)
+        # The root of the least number still has an inverse with room above it: a matrix of zeros passes, too.
+        floor = (GAP_FLOOR * s[..., :1]).clamp_min(torch.finfo(s.dtype).tiny ** 0.5).unsqueeze(-1)
         sums = torch.maximum(signed.unsqueeze(-1) + signed.unsqueeze(-2), floor)
         turned = signs.unsqueeze(-1) * (u.mT @ gradients[0] @ vh.mT)
         return (u * signs.unsqueeze(-2)) @ ((turned - turned.mT) / sums) @ vh

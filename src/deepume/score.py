@@ -22,6 +22,8 @@ DISTINCT_ANGLE = 15 * torch.pi / 180
 """Poses closer than this are refinements of one hypothesis, not rivals."""
 NEIGHBOR_SPREAD = 0.523
 """Standard deviation over mean of the distance to the nearest of points strewn at random on a surface."""
+EXACT_SCORE = 1e-4
+"""Scores below this are rounding: the clouds coincide point by point, and so they do for every rival below it."""
 MOST_HYPOTHESES = 8
 """Candidates that a result lists at most."""
 
@@ -117,6 +119,6 @@ def rank_hypotheses(source: Source, target: Target, poses: RigidTransform) -> Re
 
 
 def explains_as_well(scores: Scores, points: int) -> Bool[Tensor, "*batch K"]:
-    """True where a score, sorted best first, exceeds the best by no more than chance does (3 standard errors)."""
+    """True where a score, sorted best first, exceeds the best by no more than chance (3 sigma) or rounding does."""
     tolerance = 3 * NEIGHBOR_SPREAD * (2 / points) ** 0.5
-    return scores <= scores[..., :1] * (1 + tolerance)
+    return scores <= scores[..., :1] * (1 + tolerance) + EXACT_SCORE

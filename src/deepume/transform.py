@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.errors import DeepumeError
 from deepume.types import Rotations, Vectors
 
 
@@ -38,7 +39,10 @@ class RigidTransform:
     def from_matrix(cls, matrix: Float[Tensor, "*batch 4 4"]) -> RigidTransform:
         """Read a 4 x 4 homogeneous matrix; its upper left block is a rotation times a positive scale."""
         block = matrix[..., :3, :3]
-        scale = torch.linalg.det(block).clamp_min(0) ** (1 / 3)
+        volume = torch.linalg.det(block)
+        if not bool((volume > 0).all()):
+            raise DeepumeError("A motion has a positive determinant; this matrix mirrors, flattens or is not finite.")
+        scale = volume ** (1 / 3)
         return cls(block / scale[..., None, None], matrix[..., :3, 3], scale)
 
     @classmethod

@@ -45,7 +45,8 @@ class ClosedFormUme:
     def _moments(self, points: Points, limits: Limits) -> Float[Tensor, "*batch C 3"]:
         low, high = limits
         steps = torch.linspace(0, 1, self.bins + 1, dtype=points.dtype, device=points.device)
-        edges = low.unsqueeze(-1) + (high - low).unsqueeze(-1) * steps
+        # In this form the last edge is the farthest distance to the last bit: whether that point counts is no accident.
+        edges = low.unsqueeze(-1) * (1 - steps) + high.unsqueeze(-1) * steps
         moments = discrete_ume(points, distance_from_center(points), indicator_functions(edges))
         return moments - moments.mean(-2, keepdim=True) if self.paper else moments
 

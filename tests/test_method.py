@@ -1,0 +1,36 @@
+import pytest
+
+from deepume import Claim, Method, get_method, list_methods
+from deepume.api import find_method
+from deepume.errors import UnknownNameError
+
+PINNED = ["identity", "pca", "ume", "ume-3", "icp", "frames-icp", "frames-gicp", "grid-icp"]
+
+
+def test_the_pinned_names_are_there_once() -> None:
+    assert set(PINNED) <= set(list_methods())
+    assert len(list_methods()) == len(set(list_methods()))
+
+
+@pytest.mark.parametrize("name", list_methods())
+def test_every_row_says_what_it_is_and_makes_a_method(name: str) -> None:
+    entry = find_method(name)
+    assert entry.name == name
+    assert 10 < len(entry.summary) < 80
+    assert entry.claims <= set(Claim)
+    assert isinstance(get_method(name), Method)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("frames_gicp", "'frames-gicp'"), ("UME", "'ume'"), ("grid", "'grid-icp'"), ("icpp", "'icp'")]
+)
+def test_an_unknown_name_gets_a_suggestion_and_the_list(name: str, hint: str) -> None:
+    with pytest.raises(UnknownNameError, match=rf"Unknown method {name!r}\. Did you mean {hint}\?") as caught:
+        get_method(name)
+    assert all(known in str(caught.value) for known in PINNED)
+
+
+@pytest.mark.parametrize("name", ["", "zzzzzz"])
+def test_a_name_unlike_any_gets_the_list(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=rf"Unknown method {name!r}\. Known: identity, pca"):
+        find_method(name)
