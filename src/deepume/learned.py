@@ -85,7 +85,7 @@ LEARNED = (
     ),
     MethodEntry(
         name="deepume",
-        summary="the paper's idea scaled: described points, attention, moments, 3 passes from 4 frames",
+        summary="the paper's idea scaled: attention, moments, 3 passes from 4 frames",
         make=DefaultNetwork,
         claims=ALWAYS | {Claim.TRANSLATION},
     ),

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepume.baselines import METHODS
+from deepume.baselines import BASELINES
 from deepume.canonical import principal_frame
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
@@ -25,7 +25,7 @@ from deepume.testing import (
 )
 from deepume.transform import RigidTransform
 
-TABLE = {entry.name: entry for entry in METHODS}
+TABLE = {entry.name: entry for entry in BASELINES}
 SLOW = ("frames-icp", "grid-icp")
 FAMILIES = ("chair", "mug", "hammer", "blob")
 CASES = [(name, family) for name in TABLE for family in (("hammer", "blob") if name in SLOW else FAMILIES)]
@@ -55,7 +55,7 @@ def test_claims_hold_where_gicp_polishes() -> None:
     check_method(TABLE["frames-gicp"].make(), *make_clouds("chair", 260, 240), claims)
 
 
-@pytest.mark.parametrize("entry", METHODS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", BASELINES, ids=lambda entry: entry.name)
 def test_what_everyone_must_claim(entry: MethodEntry) -> None:
     assert {Claim.PROPER, Claim.BATCH, Claim.DETERMINISTIC, Claim.PERMUTATION} <= entry.claims
 
