@@ -13,7 +13,7 @@ from deepume.datasets import make_shape
 from deepume.errors import CloudShapeError, CloudValueError, DeviceError, UnknownNameError
 from deepume.metrics import rotation_error_deg
 from deepume.testing import pose_deviation
-from deepume.transform import random_rotation
+from deepume.transform import random_rotation, rotation_about_axis
 from strategies import generator, random_cloud, random_motion, worst
 
 FLAT = torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
@@ -229,6 +229,9 @@ def test_refinement_improves_a_rough_method() -> None:
 @pytest.mark.parametrize("refine", [False, True])
 def test_an_initial_pose_joins_and_wins(as_kind, refine: bool) -> None:
     source, target, motion = clouds(250, 250)
+    # Turned so far that local refinement of no motion at all cannot find the way.
+    turn = RigidTransform(rotation_about_axis(0, torch.tensor(2.5, dtype=torch.float64)), torch.zeros(3).double())
+    source, motion = turn.apply(source), motion @ turn.inverse()
     alone = register(source, target, method="identity", refine=refine)
     helped = register(source, target, method="identity", refine=refine, initial=as_kind(motion))
     assert rotation_error_deg(alone.target_from_source, motion) > 10

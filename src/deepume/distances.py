@@ -23,7 +23,7 @@ CACHE_ELEMENTS = 1 << 20
 """Entries of a distance matrix on CPU that are read again soon enough to be in the cache still."""
 TREE_ELEMENTS = 1 << 15
 """Distance matrices larger than this are left to a k-d tree on CPU; measured where the two take equal time."""
-THREADED_QUERIES = 1 << 12
+THREADED_QUERIES = 1 << 14
 """Fewer tree queries than this are answered by one thread: starting others takes longer."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.errors import DeepumeError
@@ -57,6 +57,15 @@ class RigidTransform:
             torch.cat([each.rotation for each in motions], -3),
             torch.cat([each.translation for each in motions], -2),
             torch.cat([each._scale.expand(each.rotation.shape[:-2]) for each in motions], -1),
+        )
+
+    @staticmethod
+    def where(condition: Bool[Tensor, "*batch"], yes: RigidTransform, no: RigidTransform) -> RigidTransform:
+        """``yes`` where the condition holds, ``no`` elsewhere."""
+        return RigidTransform(
+            torch.where(condition[..., None, None], yes.rotation, no.rotation),
+            torch.where(condition[..., None], yes.translation, no.translation),
+            torch.where(condition, yes.scale, no.scale),
         )
 
     @property

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from deepume.canonical import principal_frame
 from deepume.clouds import subsample_farthest
+from deepume.gicp import GicpSettings, refine_gicp
 from deepume.hypotheses import axis_exchanges, frame_poses
-from deepume.refine import GicpSettings, IcpSettings, polish, refine_gicp, refine_icp
+from deepume.icp import IcpSettings, refine_icp
+from deepume.refine import polish
 from deepume.result import Registration
 from deepume.score import best_distinct, rank_hypotheses, score_poses
 from deepume.types import Source, Target
@@ -26,9 +28,9 @@ class Frames:
 
     gicp: bool = True
     """Refine by GICP (and, where clouds are sparse, finish by ICP) rather than by ICP throughout."""
-    coarse_points: int = 256
+    coarse_points: int = 128
     """Size of the subsets on which all frames are refined."""
-    finalists: int = 4
+    finalists: int = 6
     """Hypotheses that are refined on the whole clouds."""
 
     def __call__(self, source: Source, target: Target) -> Registration:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from deepume.canonical import principal_frame
 from deepume.clouds import subsample_farthest
 from deepume.hypotheses import frame_poses, rotation_grid
-from deepume.refine import IcpSettings, refine_icp
+from deepume.icp import IcpSettings, refine_icp
 from deepume.result import Registration
 from deepume.score import best_distinct, rank_hypotheses, score_poses
 from deepume.types import Source, Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from deepume.clouds import centroid
-from deepume.refine import IcpSettings, refine_icp
+from deepume.icp import IcpSettings, refine_icp
 from deepume.result import Registration
 from deepume.score import rank_hypotheses
 from deepume.transform import RigidTransform

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deepume.datasets import Pair
-from deepume.refine import refine_gicp, refine_icp
+from deepume.gicp import refine_gicp
+from deepume.icp import refine_icp
 from deepume.transform import RigidTransform
 
 
