@@ -26,7 +26,7 @@ def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale
     Dense clouds by GICP (on a GPU or with a scale: point-to-plane ICP), sparse ones by two-sided point-to-point ICP:
     the neighbors that a covariance needs would span the object.
     """
-    sparse = min(source.shape[-2], target.shape[-2]) < DENSE_POINTS
+    sparse = not are_dense(source, target)
     if sparse or allow_scale:
         refined = refine_icp(source, target, poses, IcpSettings(allow_scale=allow_scale))
         poses = keep_better(source, target, poses, refined, score_poses)
@@ -37,6 +37,11 @@ def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale
     else:
         refined = refine_gicp(source, target, poses)
     return keep_better(source, target, poses, refined, surface_score)
+
+
+def are_dense(source: Source, target: Target) -> bool:
+    """True where both clouds have points enough for GICP."""
+    return min(source.shape[-2], target.shape[-2]) >= DENSE_POINTS
 
 
 def keep_better(

@@ -11,7 +11,7 @@ from deepume.api import list_methods, register
 from deepume.benchmark.references import REFERENCES
 from deepume.benchmark.statistics import Row, summarize
 from deepume.benchmark.suites import Suite
-from deepume.datasets import Dataset, Pair, PairKey, make_pair, open_set
+from deepume.datasets import Pair, make_pair, open_set
 from deepume.distances import chamfer_squared, hausdorff_squared
 from deepume.errors import require_known
 from deepume.metrics import (
@@ -52,15 +52,14 @@ def run_suite(suite: Suite, folder: Path | None, progress: Progress = lambda nam
     rows: list[Row] = []
     for condition in suite.conditions():
         dataset = open_set(condition.set, folder)
-        keys = condition.keys(dataset, suite.pairs, suite.seed)
-        figures = {name: list(_measure_all(name, dataset, keys, progress)) for name in suite.methods}
-        rows += [summarize(name, condition, measured) for name, measured in figures.items()]
+        pairs = [make_pair(dataset, key) for key in condition.keys(dataset, suite.pairs, suite.seed)]
+        rows += [summarize(name, condition, list(_measure_all(name, pairs, progress))) for name in suite.methods]
     return rows
 
 
-def _measure_all(name: str, dataset: Dataset, keys: list[PairKey], progress: Progress) -> Iterator[PairFigures]:
-    for key in keys:
-        yield measure_pair(name, make_pair(dataset, key))
+def _measure_all(name: str, pairs: list[Pair], progress: Progress) -> Iterator[PairFigures]:
+    for pair in pairs:
+        yield measure_pair(name, pair)
         progress(name)
 
 

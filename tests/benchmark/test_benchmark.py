@@ -1,0 +1,102 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deepume.benchmark import SUITES, Suite, read_record, run_suite, to_markdown, write_record
+from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
+from deepume.benchmark.references import REFERENCES
+from deepume.benchmark.runner import measure_pair
+from deepume.benchmark.statistics import STATISTICS, bootstrap_draws
+from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
+from deepume.errors import DeepumeError, UnknownNameError
+
+RESULTS = Path(__file__).parents[2] / "results"
+SMALL = Suite("small", "for tests", ("identity", "pca", "truth-icp"), ("procedural",), points=(64,), pairs=4)
+
+
+def figures_without_times(rows: list) -> list:
+    return [{name: value for name, value in row.figures.items() if "milliseconds" not in name} for row in rows]
+
+
+def test_a_run_gives_the_same_numbers_again() -> None:
+    assert figures_without_times(run_suite(SMALL, None)) == figures_without_times(run_suite(SMALL, None))
+
+
+def test_a_row_does_not_depend_on_the_other_methods() -> None:
+    alone = run_suite(replace(SMALL, methods=("pca",)), None)
+    beside = [row for row in run_suite(SMALL, None) if row.method == "pca"]
+    assert figures_without_times(alone) == figures_without_times(beside)
+
+
+def test_progress_hears_of_every_pair() -> None:
+    heard: list[str] = []
+    run_suite(SMALL, None, heard.append)
+    assert heard == ["identity"] * 4 + ["pca"] * 4 + ["truth-icp"] * 4
+
+
+def test_noise_free_pairs_are_solved_exactly_and_identity_is_not() -> None:
+    rows = run_suite(replace(SMALL, scenarios=(Scenario.NOISE_FREE,)), None)
+    by_method = {row.method: row.figures for row in rows}
+    assert by_method["truth-icp"]["rotation_mean_deg"].value < 1e-6
+    assert by_method["truth-icp"]["right"].value == 1
+    assert by_method["identity"]["rotation_mean_deg"].value > 20
+
+
+def test_unknown_methods_and_empty_suites_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="pca"):
+        run_suite(replace(SMALL, methods=("pcaa",)), None)
+    with pytest.raises(DeepumeError, match="empty"):
+        replace(SMALL, methods=())
+
+
+@pytest.mark.parametrize("name", list(REFERENCES))
+def test_refinement_from_the_truth_stays_near_it(name: str) -> None:
+    key = PairKey("procedural", Scenario.ZERO, Law.HAAR, 512, 4, 0)
+    assert measure_pair(name, make_pair(ProceduralSet(), key)).rotation_deg < 3
+
+
+def test_intervals_hold_the_value_and_draw_whole_shapes() -> None:
+    for row in run_suite(SMALL, None):
+        for figure in row.figures.values():
+            assert figure.low <= figure.value + 1e-9
+            assert figure.value <= figure.high + 1e-9
+    shapes = np.array([0, 0, 1, 1, 1])
+    for draw in bootstrap_draws(shapes)[:50]:
+        counts = np.bincount(draw, minlength=5)
+        assert counts[0] == counts[1]
+        assert counts[2] == counts[3] == counts[4]
+
+
+def test_records_round_trip_and_looks_at_test_sets_are_counted(tmp_path: Path) -> None:
+    rows = run_suite(SMALL, None)
+    ledger = tmp_path / LEDGER
+    record = make_record(SMALL, rows, "deepume benchmark small", ledger)
+    write_record(record, tmp_path / "a.json")
+    assert read_record(tmp_path / "a.json") == record
+    assert not ledger.exists()
+    looked = replace(record, rows=[replace(row, set="faust") for row in rows])
+    write_record(looked, tmp_path / "b.json")
+    assert make_record(SMALL, rows, "", ledger).test_runs_before == 1
+
+
+def test_tables_name_every_method_and_condition() -> None:
+    text = to_markdown(run_suite(SMALL, None))
+    assert "procedural, zero, haar, 64 points, 4 pairs" in text
+    assert all(f"| {name} |" in text for name in SMALL.methods)
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.name)
+def test_published_records_are_complete(path: Path) -> None:
+    record = read_record(path)
+    assert record.suite in SUITES
+    assert record.command.startswith("deepume benchmark")
+    assert len(record.commit) >= 7
+    assert "dirty" not in record.commit
+    assert record.versions["torch"] != "not installed"
+    for row in record.rows:
+        assert set(row.figures) == set(STATISTICS)
+        assert row.pairs >= 1
+    if any(row.set in TEST_SETS for row in record.rows):
+        assert record.date in (RESULTS / LEDGER).read_text()

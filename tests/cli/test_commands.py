@@ -1,0 +1,83 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from deepume import list_methods
+from deepume.benchmark import read_record
+
+
+def test_demo_writes_files_a_picture_and_a_small_error(run, tmp_path: Path) -> None:
+    outcome = run("demo", "-o", tmp_path / "out", "--points", 512)
+    assert outcome.code == 0
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"source.ply", "target.ply", "aligned.ply", "result.json", "demo.png"}
+    error = next(line for line in outcome.out.splitlines() if line.startswith("error"))
+    assert float(error.split()[1]) < 2
+
+
+def test_demo_of_an_unknown_shape_lists_the_known(run, tmp_path: Path) -> None:
+    outcome = run("demo", "-o", tmp_path, "--shape", "airplan")
+    assert outcome.code == 2
+    assert "Did you mean 'airplane'" in outcome.err
+
+
+def test_methods_lists_every_method(run) -> None:
+    outcome = run("methods")
+    assert outcome.code == 0
+    assert all(name in outcome.out for name in list_methods())
+
+
+def test_info_counts_what_is_in_the_way(run, tmp_path: Path) -> None:
+    path = tmp_path / "cloud.xyz"
+    path.write_text("0 0 0\n1 0 0\n1 0 0\n0 2 0\nnan 0 0\n")
+    facts = dict(
+        line.split(maxsplit=1) for line in run("info", path).out.replace("not finite", "nonfinite").splitlines()
+    )
+    assert facts["points"] == "5"
+    assert facts["nonfinite"] == "1"
+    assert facts["repeated"] == "1"
+    assert facts["y"] == "0 to 2"
+
+
+def test_weights_are_listed_and_verified(run) -> None:
+    outcome = run("weights")
+    assert outcome.code == 0
+    assert "deepume" in outcome.out
+    assert "verified" in outcome.out
+
+
+def test_a_small_benchmark_prints_its_table_and_keeps_a_record(run, tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    outcome = run(
+        "benchmark",
+        "quick",
+        "--pairs",
+        2,
+        "--methods",
+        "identity",
+        "pca",
+        "--points",
+        64,
+        "--markdown",
+        "--record",
+        path,
+    )
+    assert outcome.code == 0
+    assert "**procedural, zero, haar, 64 points, 2 pairs**" in outcome.out
+    record = read_record(path)
+    assert [row.method for row in record.rows] == ["identity", "pca"] * 3
+    assert json.loads(path.read_text())["test_runs_before"] == 0
+
+
+def test_training_says_what_a_missing_recipe_is(run, tmp_path: Path) -> None:
+    outcome = run("train", "defalt", "--out", tmp_path)
+    assert outcome.code == 2
+    assert "Did you mean 'default'" in outcome.err
+
+
+@pytest.mark.parametrize("command", ["register", "demo", "info", "methods", "weights", "benchmark", "train"])
+def test_help_teaches(run, command: str) -> None:
+    outcome = run(command, "--help")
+    assert outcome.code == 0
+    assert "usage: deepume" in outcome.out

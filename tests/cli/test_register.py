@@ -1,0 +1,98 @@
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from deepume import Registration, read_points, write_points
+from deepume.rotation import geodesic_angle
+
+
+def error_deg(matrix: np.ndarray, truth: torch.Tensor) -> float:
+    return float(torch.rad2deg(geodesic_angle(torch.from_numpy(matrix)[:3, :3], truth[:3, :3])))
+
+
+def test_two_files_end_within_one_degree(run, files, tmp_path: Path) -> None:
+    aligned, report, picture = tmp_path / "aligned.ply", tmp_path / "result.json", tmp_path / "fit.png"
+    outcome = run("register", files.source, files.target, "-o", aligned, "--json", report, "--picture", picture)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "The source is turned by" in outcome.out
+    result = Registration.from_json(report.read_text())
+    assert error_deg(result.target_from_source.numpy(), files.truth) < 1
+    moved = result.target_from_source.apply(read_points(files.source))
+    assert torch.allclose(read_points(aligned), moved, atol=1e-12)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_quiet_prints_a_matrix_that_numpy_reads(run, files) -> None:
+    outcome = run("register", files.source, files.target, "--quiet")
+    matrix = np.loadtxt(io.StringIO(outcome.out))
+    assert matrix.shape == (4, 4)
+    assert error_deg(matrix, files.truth) < 1
+
+
+def test_an_ambiguous_answer_is_written_and_exits_with_3(run, tmp_path: Path) -> None:
+    corners = torch.tensor([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)])
+    write_points(tmp_path / "cube.ply", corners)
+    outcome = run("register", tmp_path / "cube.ply", tmp_path / "cube.ply", "-o", tmp_path / "moved.ply")
+    assert outcome.code == 3
+    assert "ambiguous" in outcome.out
+    assert (tmp_path / "moved.ply").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--method", "frames-gcip"), "Did you mean 'frames-gicp'"),
+        (("-o", "moved.stl"), ".ply"),
+        (("--json", "nowhere/result.json"), "Choose another place"),
+        (("--device", "cuda"), "is not on this machine"),
+    ],
+)
+def test_bad_words_are_one_line_and_exit_with_2(run, files, words: tuple[str, str], message: str) -> None:
+    if "cuda" in words and torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    outcome = run("register", files.source, files.target, *words)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n", b"ply\nformat ascii 1.0\nelement vertex 9\n", b"1 2 3"])
+def test_bad_files_are_one_line_and_exit_with_2(run, files, tmp_path: Path, content: bytes) -> None:
+    bad = tmp_path / "bad.ply"
+    bad.write_bytes(content)
+    outcome = run("register", bad, files.target)
+    assert outcome.code == 2
+    assert "bad.ply" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_missing_file_suggests_its_neighbor(run, files, tmp_path: Path) -> None:
+    outcome = run("register", tmp_path / "sorce.ply", files.target)
+    assert outcome.code == 2
+    assert "source.ply" in outcome.err
+
+
+def test_debug_shows_the_traceback(run, files, tmp_path: Path) -> None:
+    outcome = run("register", tmp_path / "none.ply", files.target, "--debug")
+    assert outcome.code == 2
+    assert "Traceback" in outcome.err
+
+
+def test_a_fault_of_ours_exits_with_1(run, files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepume.cli.register.register", lambda *_, **__: 1 / 0)
+    outcome = run("register", files.source, files.target)
+    assert outcome.code == 1
+    assert "ZeroDivisionError" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_json_is_plain_json(run, files, tmp_path: Path) -> None:
+    run("register", files.source, files.target, "--json", tmp_path / "result.json")
+    plain = json.loads((tmp_path / "result.json").read_text())
+    assert np.array(plain["target_from_source"]["matrix"]).shape == (4, 4)
+    assert plain["confidence"] is None

@@ -1,0 +1,59 @@
+"""The shipped weights behind the protocol: they load, they keep their claims, they find poses."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from deepume.datasets import Law, draw_motion, make_shape
+from deepume.datasets.seeds import generator_for
+from deepume.learned import LEARNED, DefaultNetwork
+from deepume.method import Claim
+from deepume.metrics import rotation_error_deg
+from deepume.testing import check_method, check_proper
+from deepume.transform import RigidTransform
+from deepume.weights import FileState, list_weights
+
+TABLE = {entry.name: entry for entry in LEARNED}
+SINGLE_PRECISION = 5e-3
+"""Networks compute in single precision, and their passes amplify its rounding."""
+
+
+def make_clouds(family: str, n: int, m: int) -> tuple[Tensor, Tensor, RigidTransform]:
+    generator = generator_for(family)
+    shape, motion = make_shape(family, generator=generator), draw_motion(Law.HAAR, generator=generator)
+    return shape.sample(n, generator=generator), motion.apply(shape.sample(m, generator=generator)), motion
+
+
+def test_every_published_file_is_there_and_verified() -> None:
+    states = {entry.name: entry.state for entry in list_weights()}
+    assert states == dict.fromkeys(TABLE, FileState.VERIFIED)
+
+
+@pytest.mark.parametrize("name", list(TABLE))
+def test_networks_keep_their_claims(name: str) -> None:
+    source, target, _ = make_clouds("hammer", 200, 160)
+    method, claims = TABLE[name].make(), TABLE[name].claims
+    assert Claim.PROPER in claims
+    check_proper(method, source, target)
+    check_method(method, source, target, claims - {Claim.PROPER}, tolerance=SINGLE_PRECISION)
+
+
+@pytest.mark.parametrize("family", ["hammer", "airplane", "chair", "quadruped"])
+def test_the_default_network_alone_finds_the_pose(family: str) -> None:
+    source, target, motion = make_clouds(family, 512, 400)
+    result = DefaultNetwork()(source, target)
+    assert rotation_error_deg(result.target_from_source, motion) < 4
+    assert len(result.hypotheses) >= 2
+
+
+def test_the_papers_network_is_exact_without_noise() -> None:
+    source, _, motion = make_clouds("quadruped", 300, 10)
+    result = TABLE["deepume-paper"].make()(
+        source, motion.apply(source)[torch.randperm(300, generator=generator_for("order"))]
+    )
+    assert rotation_error_deg(result.target_from_source, motion) < 0.01
+
+
+def test_all_frames_are_no_worse_than_four() -> None:
+    source, target, _ = make_clouds("chair", 200, 200)
+    assert DefaultNetwork(all_frames=True)(source, target).score <= DefaultNetwork()(source, target).score
