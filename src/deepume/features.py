@@ -75,7 +75,7 @@ class Dgcnn(nn.Module):
         pooled = []
         for layer in self.edge_layers:
             edges = layer(edges)
-            pooled.append(edges.amax(-2))
+            pooled.append(edges.max(-2).values)  # backward one scatter, where amax maps all edges four times
         return torch.cat(pooled, -1)
 
     def _pool_folded(self, points: Float[Tensor, "P 3"], graph: Int[Tensor, "P k"]) -> Float[Tensor, "P C"]:
