@@ -26,7 +26,6 @@ METHODS = (*BASELINES, *LEARNED)
 DEFAULT_METHOD = "frames-gicp"
 MOST_POINTS = 20_000
 """Larger clouds are thinned to this many points, drawn with the seed: more points do not sharpen a pose."""
-
 POSE_TOLERANCE = 1e-3
 """Entries of an initial pose may be off by this: written down with four digits, not more wrong."""
 

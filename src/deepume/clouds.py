@@ -12,8 +12,6 @@ from deepume.types import Points, Vectors
 
 MIN_POINTS = 3
 """Fewer points than this leave the rotation of any rigid body undetermined."""
-
-
 LARGEST = 1e150
 """Coordinates beyond this overflow when squared; extents below its inverse vanish."""
 
@@ -31,7 +29,7 @@ def check_cloud(points: Tensor, name: str) -> None:
     if bad:
         raise CloudValueError(
             f"{name} has {bad} of {points.shape[:-1].numel()} points with NaN or infinite coordinates. "
-            "Remove them first, or pass drop_invalid=True."
+            "Remove them first, or pass drop_invalid=True (--drop-invalid)."
         )
     _check_extent(points, name)
 

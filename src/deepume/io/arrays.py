@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
+from deepume.errors import FileFormatError
 from deepume.io.geometry import Geometry, float_rows
 
 
@@ -14,7 +15,8 @@ def read_npy(path: Path) -> Geometry:
     """An array of three columns."""
     array = np.load(path, allow_pickle=False)
     if not _is_cloud(array):
-        raise ValueError(f"the array has shape {array.shape} and type {array.dtype}, not (N, 3) numbers")
+        columns = "Columns of points? Save its transpose" if array.shape[:1] == (3,) else "Save an (N, 3) array"
+        raise FileFormatError(f"{path} holds {array.dtype} of shape {array.shape}, not (N, 3) numbers. {columns}.")
     return Geometry(float_rows(array))
 
 
@@ -26,7 +28,7 @@ def read_npz(path: Path) -> Geometry:
     named = [name for name in ("points", "xyz") if name in clouds] or list(clouds)
     if not named or (len(clouds) > 1 and named[0] not in ("points", "xyz")):
         found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
-        raise ValueError(f"it needs one (N, 3) array, or one named points or xyz, and holds {found}")
+        raise FileFormatError(f"{path} needs one (N, 3) array, or one named points or xyz, and holds {found}.")
     return Geometry(float_rows(clouds[named[0]]))
 
 
