@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import torch
 
@@ -17,6 +18,8 @@ from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 from deepume.weights import config_of, load_weights, restore_weights
 
+Network = TypeVar("Network", PaperDeepUME, DeepUME)
+
 
 @dataclass(frozen=True, slots=True)
 class PaperNetwork:
@@ -28,7 +31,7 @@ class PaperNetwork:
     @torch.inference_mode()
     def __call__(self, source: Source, target: Target) -> Registration:
         """The network's answer, without refinement."""
-        network = load_paper_network(self.weights, source.device)
+        network = load_network(PaperDeepUME, PaperConfig, self.weights, source.device)
         pose = network(source.float(), target.float()).target_from_source
         return rank_hypotheses(source, target, sharpen(pose, source)[..., None])
 
@@ -45,7 +48,7 @@ class DefaultNetwork:
     @torch.inference_mode()
     def __call__(self, source: Source, target: Target) -> Registration:
         """The best of the network's answers, without refinement."""
-        network = load_default_network(self.weights, source.device)
+        network = load_network(DeepUME, DeepUMEConfig, self.weights, source.device)
         frames = axis_exchanges() if self.all_frames else sign_changes()
         estimate = network.hypotheses(source.float(), target.float(), frames.to(source.device, torch.float32))
         return rank_hypotheses(source, target, sharpen(estimate.target_from_source, source))
@@ -57,20 +60,12 @@ def sharpen(pose: RigidTransform, like: Source) -> RigidTransform:
 
 
 @lru_cache(maxsize=8)
-def load_paper_network(name: str, device: torch.device) -> PaperDeepUME:
-    """The paper's network with published weights, read once."""
+def load_network(kind: type[Network], config: type, name: str, device: torch.device) -> Network:
+    """A network with published weights, read once."""
     weights = load_weights(name)
-    network = PaperDeepUME(config_of(weights, PaperConfig))
-    restore_weights(network, network.config, weights)
-    return network.eval().requires_grad_(False).to(device)
-
-
-@lru_cache(maxsize=8)
-def load_default_network(name: str, device: torch.device) -> DeepUME:
-    """The default network with published weights, read once."""
-    weights = load_weights(name)
-    network = DeepUME(config_of(weights, DeepUMEConfig))
-    restore_weights(network, network.config, weights)
+    settings = config_of(weights, config)
+    network = kind(settings)
+    restore_weights(network, settings, weights)
     return network.eval().requires_grad_(False).to(device)
 
 

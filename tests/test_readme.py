@@ -1,0 +1,51 @@
+"""What the README says is true: its code runs, its commands exist, its table is that of the record."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from deepume.benchmark import read_record
+from deepume.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_first_lines_of_python_run_after_the_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["demo"])
+    assert stop.value.code == 0
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
+    exec(compile(code, "README.md", "exec"), {})
+    assert "The source is turned by" in capsys.readouterr().out
+
+
+def test_the_commands_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"^make ([a-z-]+)", README, re.MULTILINE)) <= targets
+    commands = set(re.findall(r"^deepume ([a-z]+)", README, re.MULTILINE))
+    for command in commands:
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+
+
+def test_the_table_is_that_of_the_record() -> None:
+    row = next(line for line in README.splitlines() if "the default**" in line)
+    figures = {
+        measured.set: measured.figures
+        for measured in read_record(ROOT / "results" / "core.json").rows
+        if measured.method == "frames-gicp"
+    }
+    for name in ("stanford", "faust"):
+        assert f"{figures[name]['rotation_median_deg'].value:.2f}°" in row
+        assert f"{figures[name]['recall_10_deg'].value * 100:.0f} %" in row
+
+
+def test_linked_files_are_there() -> None:
+    for link in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / link).is_file(), link
