@@ -65,7 +65,7 @@ class RigidTransform:
         return RigidTransform(
             torch.where(condition[..., None, None], yes.rotation, no.rotation),
             torch.where(condition[..., None], yes.translation, no.translation),
-            torch.where(condition, yes.scale, no.scale),
+            torch.where(condition, yes._scale, no._scale),
         )
 
     @property
