@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 import tyro
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -17,6 +19,9 @@ from deepume.benchmark.statistics import Row
 from deepume.benchmark.tables import COLUMNS, blocks
 from deepume.cli.exits import Exit
 from deepume.errors import require_known
+
+PIPE_WIDTH = 120
+"""Columns of a table that is not printed to a terminal."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +86,17 @@ def _count_pairs(suite: Suite) -> int:
 
 
 def _print_tables(rows: list[Row]) -> None:
+    """One table for each condition; a narrow terminal gets the leading columns only."""
     console = Console()
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
     for title, members in blocks(rows).items():
-        table = Table(title=title, title_justify="left")
-        table.add_column("method")
-        for name in COLUMNS:
-            table.add_column(name, justify="right")
-        for cells in table_rows(members):
-            table.add_row(*cells)
+        lines = [["method", *COLUMNS], *table_rows(members)]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        shown = sum(used <= console.width for used in accumulate(width + 3 for width in widths))
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for k, name in enumerate(lines[0][:shown]):
+            table.add_column(name, justify="right" if k else "left", no_wrap=True)
+        for cells in lines[1:]:
+            table.add_row(*cells[:shown])
         console.print(table)
