@@ -12,12 +12,12 @@ COLUMNS: dict[str, Cell] = {
     "recall 10°": lambda row: f"{row.figures['recall_10_deg'].value:.1%}",
     "recall 5°": lambda row: f"{row.figures['recall_5_deg'].value:.1%}",
     "median°": lambda row: f"{row.figures['rotation_median_deg'].value:.2f}",
+    "ms": lambda row: f"{row.figures['milliseconds_median'].value:.0f}",
     "mean° [95 %]": lambda row: "{:.2f} [{:.2f}, {:.2f}]".format(*row.figures["rotation_mean_deg"]),
     "right": lambda row: f"{row.figures['right'].value:.1%}",
     "d_C / truth": lambda row: _short(row.figures["chamfer_ratio_median"].value),
     "RMSE(R)": lambda row: f"{row.figures['rmse_r_paper'].value:.2f}",
     "RMSE(t)": lambda row: f"{row.figures['rmse_t_paper'].value:.3f}",
-    "ms": lambda row: f"{row.figures['milliseconds_median'].value:.0f}",
 }
 """Columns of every table; RMSE(R) and RMSE(t) are the paper's."""
 

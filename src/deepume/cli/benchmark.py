@@ -20,7 +20,7 @@ from deepume.benchmark.tables import COLUMNS, blocks
 from deepume.cli.exits import Exit
 from deepume.errors import require_known
 
-PIPE_WIDTH = 120
+PIPE_WIDTH = 130
 """Columns of a table that is not printed to a terminal."""
 
 
