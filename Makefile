@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test test-slow check format clean
+.PHONY: demo test test-slow check format figures clean
 
 demo: $(INSTALLED)  ## register two clouds of one object; writes demo/
 	$(BIN)/deepume demo
@@ -23,6 +23,11 @@ check: $(INSTALLED)  ## format, lint, types, direction of imports
 format: $(INSTALLED)  ## mend format and lint
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+figures: demo  ## the pictures of the README and the docs
+	cp demo/demo.png docs/pictures/demo.png
+	$(BIN)/python -m deepume.viewer results/training/deepume.jsonl docs/pictures/training-deepume.png
+	$(BIN)/python -m deepume.viewer results/training/deepume-paper.jsonl docs/pictures/training-deepume-paper.png
 
 clean:  ## remove what was built
 	rm -rf .venv demo dist

@@ -1,0 +1,56 @@
+"""Training curves from the log of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from deepume.errors import FileFormatError
+from deepume.io import import_package
+
+SMOOTHING = 9
+"""Lines of the log that a point of the loss curve is the mean of."""
+
+
+def draw_curves(log: Path, picture: Path) -> None:
+    """Write a picture of the loss and of the validation figures in ``log.jsonl``, over seconds of training."""
+    matplotlib = import_package("matplotlib", "deepume[cli]")
+    matplotlib.use("Agg", force=False)
+    from matplotlib import pyplot
+
+    events = read_events(log)
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    steps = [event for event in events if event["event"] == "train"]
+    losses = _smooth([event["loss"] for event in steps])
+    left.plot([event["seconds"] for event in steps[: len(losses)]], losses, color="#0072b2")
+    left.set(xlabel="seconds", ylabel="loss", title=f"loss, mean of {SMOOTHING} log lines")
+    _draw_validation(right, [event for event in events if event["event"] == "validation"])
+    figure.savefig(picture, dpi=110)
+    pyplot.close(figure)
+
+
+def read_events(log: Path) -> list[dict[str, Any]]:
+    """Events of a log, one JSON object a line."""
+    try:
+        return [json.loads(line) for line in log.read_text().splitlines()]
+    except (OSError, json.JSONDecodeError) as error:
+        raise FileFormatError(f"{log} is not the log of a training run ({error}). Pass its log.jsonl.") from error
+
+
+def _smooth(values: list[float]) -> list[float]:
+    width = min(SMOOTHING, len(values))
+    return [sum(values[start : start + width]) / width for start in range(len(values) - width + 1)]
+
+
+def _draw_validation(panel: Any, events: list[dict[str, Any]]) -> None:
+    """Median error of each scenario that was validated, on a logarithmic axis."""
+    scenarios = [name for name, value in events[-1].items() if isinstance(value, dict)] if events else []
+    for scenario, color in zip(scenarios, ("#d55e00", "#009e73", "#cc79a7", "#56b4e9"), strict=False):
+        medians = [event[scenario]["median_deg"] for event in events]
+        panel.plot([event["seconds"] for event in events], medians, "o-", color=color, label=scenario)
+    panel.set(xlabel="seconds", ylabel="degrees", title="median rotation error, held-out shapes", yscale="log")
+    for axis_format in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):
+        axis_format("{x:g}")
+    if scenarios:
+        panel.legend(frameon=False)

@@ -1,0 +1,32 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from deepume.errors import FileFormatError
+from deepume.viewer.curves import draw_curves, read_events
+
+LOG = Path(__file__).parents[2] / "results" / "training" / "deepume.jsonl"
+
+
+def test_the_published_log_can_be_drawn(tmp_path: Path) -> None:
+    draw_curves(LOG, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_that_has_just_begun_can_be_drawn(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(json.dumps({"event": "train", "seconds": 1.0, "loss": 2.0}) + "\n")
+    draw_curves(tmp_path / "log.jsonl", tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").is_file()
+
+
+def test_the_published_runs_learned_something() -> None:
+    for log in LOG.parent.glob("*.jsonl"):
+        losses = [event["loss"] for event in read_events(log) if event["event"] == "train"]
+        assert sum(losses[-5:]) < 0.95 * sum(losses[:5])
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("hello")
+    with pytest.raises(FileFormatError, match=r"log\.jsonl"):
+        draw_curves(tmp_path / "log.txt", tmp_path / "curves.png")
