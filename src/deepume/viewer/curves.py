@@ -9,8 +9,8 @@ from typing import Any
 from deepume.errors import FileFormatError
 from deepume.io import import_package
 
-SMOOTHING = 9
-"""Lines of the log that a point of the loss curve is the mean of."""
+SMOOTHING = 1 / 15
+"""Part of the log that a point of the loss curve is the mean of."""
 
 
 def draw_curves(log: Path, picture: Path) -> None:
@@ -22,9 +22,9 @@ def draw_curves(log: Path, picture: Path) -> None:
     events = read_events(log)
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     steps = [event for event in events if event["event"] == "train"]
-    losses = _smooth([event["loss"] for event in steps])
-    left.plot([event["seconds"] for event in steps[: len(losses)]], losses, color="#0072b2")
-    left.set(xlabel="seconds", ylabel="loss", title=f"loss, mean of {SMOOTHING} log lines")
+    seconds, losses = (_smooth([event[name] for event in steps]) for name in ("seconds", "loss"))
+    left.plot(seconds, losses, color="#0072b2")
+    left.set(xlabel="seconds", ylabel="loss", title="loss, smoothed")
     _draw_validation(right, [event for event in events if event["event"] == "validation"])
     figure.savefig(picture, dpi=110)
     pyplot.close(figure)
@@ -39,7 +39,7 @@ def read_events(log: Path) -> list[dict[str, Any]]:
 
 
 def _smooth(values: list[float]) -> list[float]:
-    width = min(SMOOTHING, len(values))
+    width = max(1, round(SMOOTHING * len(values)))
     return [sum(values[start : start + width]) / width for start in range(len(values) - width + 1)]
 
 
@@ -50,7 +50,7 @@ def _draw_validation(panel: Any, events: list[dict[str, Any]]) -> None:
         medians = [event[scenario]["median_deg"] for event in events]
         panel.plot([event["seconds"] for event in events], medians, "o-", color=color, label=scenario)
     panel.set(xlabel="seconds", ylabel="degrees", title="median rotation error, held-out shapes", yscale="log")
-    for axis_format in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):
-        axis_format("{x:g}")
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
     if scenarios:
         panel.legend(frameon=False)
