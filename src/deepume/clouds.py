@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepume.distances import k_nearest
+from deepume.distances import k_nearest, squared_distance_factors
 from deepume.errors import CloudShapeError, CloudValueError
 from deepume.types import Points, Vectors
 
@@ -118,8 +118,7 @@ def subsample_farthest(points: Points, count: int) -> Float[Tensor, "*batch K 3"
 def _farthest_indices(points: Points, count: int) -> Int[Tensor, "*batch count"]:
     """Squared distances as |p|^2 + |q|^2 - 2 p.q, one small product a step: twice as fast as differences."""
     squares = points.square().sum(-1)
-    rows = torch.cat([-2 * points, squares.unsqueeze(-1), torch.ones_like(points[..., :1])], -1)
-    columns = torch.cat([points, torch.ones_like(points[..., :1]), squares.unsqueeze(-1)], -1)
+    rows, columns = squared_distance_factors(points, points)
     chosen = [squares.argmax(-1, keepdim=True)]
     gaps = torch.full_like(squares, torch.inf)
     for _ in range(count - 1):

@@ -57,9 +57,9 @@ def _extent_warning(ratio: float) -> str:
     guess = guess_units(ratio)
     size = f"the target is {_times(ratio)} the size of the source"
     if guess is not None:
-        return f"{size}, as if units changed from {guess}. Convert one cloud, or allow a scale."
+        return f"{size}, as if units changed from {guess}. Convert one cloud, or pass allow_scale=True (--allow-scale)."
     if abs(math.log(ratio)) > math.log(LARGE_RATIO):
-        return f"{size}. If they are one object in different units, allow a scale."
+        return f"{size}. If they are one object in different units, pass allow_scale=True (--allow-scale)."
     return ""
 
 

@@ -118,13 +118,13 @@ def rank_by_chamfer(
     with full_precision(source):
         origin = target.mean(-2, keepdim=True)
         flat = ((cloud - origin).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target))
-        rows, columns = _squared_distance_factors(*flat)
+        rows, columns = squared_distance_factors(*flat)
         members = max(1, limit // size)
         matrices = (a @ b.mT for a, b in zip(rows.split(members), columns.split(members), strict=True))
         return torch.cat([d.amin(-1).mean(-1) + d.amin(-2).mean(-1) for d in matrices]).reshape(batch)
 
 
-def _squared_distance_factors(source: Source, target: Target) -> tuple[Tensor, Tensor]:
+def squared_distance_factors(source: Source, target: Target) -> tuple[Tensor, Tensor]:
     """Five columns for each point such that the product of two rows is the squared distance of their points."""
     ones = torch.ones_like(source[..., :1]), torch.ones_like(target[..., :1])
     rows = torch.cat([-2 * source, source.square().sum(-1, keepdim=True), ones[0]], -1)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from deepume.canonical import Frame
 from deepume.rotation import geodesic_angle
-from deepume.transform import RigidTransform, rotation_from_quaternion
+from deepume.transform import RigidTransform, motion_between, rotation_from_quaternion
 from deepume.types import Vectors
 
 Candidates = Float[Tensor, "*batch K 3 3"]
@@ -62,8 +62,7 @@ def frame_poses(source: Frame, target: Frame, exchanges: Float[Tensor, "K 3 3"])
 
 def poses_about(rotations: Candidates, source_origin: Vectors, target_origin: Vectors) -> RigidTransform:
     """Poses with the given rotations that carry one origin to the other: ``t = o_t - R o_s``."""
-    carried = (rotations @ source_origin[..., None, :, None]).squeeze(-1)
-    return RigidTransform(rotations, target_origin.unsqueeze(-2) - carried)
+    return motion_between(source_origin.unsqueeze(-2), target_origin.unsqueeze(-2), rotations)
 
 
 @cache

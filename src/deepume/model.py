@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from deepume.canonical import principal_frame
 from deepume.clouds import center, centroid, rms_radius
 from deepume.distances import full_precision, rank_by_chamfer
-from deepume.hypotheses import frame_rotations, sign_changes
+from deepume.hypotheses import frame_poses, sign_changes
 from deepume.moments import moment_matrix
-from deepume.network import Estimate, Pair, check_choice, check_positive, compose, detach, motion_between, rigid_motion
+from deepume.network import Estimate, Pair, check_choice, check_positive, compose, detach
 from deepume.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
 from deepume.resample import AttentionResampler
 from deepume.rotation import solve_motion, solve_rotation
-from deepume.transform import RigidTransform
+from deepume.transform import RigidTransform, motion_between, rigid_motion
 from deepume.types import Rotations, Source, Target, Vectors
 
 __all__ = [
@@ -131,7 +131,7 @@ class DeepUME(nn.Module):
     ) -> Estimate:
         """Poses ``(*batch, K)`` and their scores from all frames, by default the four proper ones, as one batch."""
         frames = self.sign_changes if exchanges is None else exchanges
-        initial = frame_poses(source, target, frames)
+        initial = principal_poses(source, target, frames)
         common = self._common_frame(source, target).repeat(len(frames))
         return self._improve(common, initial, passes or self.config.passes)
 
@@ -247,18 +247,16 @@ def solve_by_displacement(canonical: Pair, resampled: Pair, features: Pair) -> R
 
 
 @torch.no_grad()
-def frame_poses(source: Source, target: Target, exchanges: Float[Tensor, "K 3 3"]) -> RigidTransform:
+def principal_poses(source: Source, target: Target, exchanges: Float[Tensor, "K 3 3"]) -> RigidTransform:
     """Poses ``(*batch, K)`` that lay the source's principal frame on the target's, up to each exchange of axes."""
     with full_precision(source):
-        source_frame, target_frame = principal_frame(source), principal_frame(target)
-        rotations = frame_rotations(source_frame, target_frame, exchanges)
-        return motion_between(source_frame.centroid.unsqueeze(-2), target_frame.centroid.unsqueeze(-2), rotations)
+        return frame_poses(principal_frame(source), principal_frame(target), exchanges)
 
 
 @torch.no_grad()
 def nearest_frame_pose(source: Source, target: Target, exchanges: Float[Tensor, "K 3 3"]) -> RigidTransform:
-    """The one of :func:`frame_poses` with the least Chamfer distance."""
-    poses = frame_poses(source, target, exchanges)
+    """The one of :func:`principal_poses` with the least Chamfer distance."""
+    poses = principal_poses(source, target, exchanges)
     with full_precision(source):
         moved = poses.apply(source.unsqueeze(-3))
     best = rank_by_chamfer(moved, target.unsqueeze(-3)).argmin(-1)

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from deepume.errors import require_known
-from deepume.transform import RigidTransform
-from deepume.types import Rotations, Vectors
+from deepume.transform import RigidTransform, rigid_motion
 
 
 class Pair(NamedTuple):
@@ -50,11 +48,6 @@ class Estimate:
         return self.scores[-1] if self.scores else None
 
 
-def rigid_motion(rotation: Rotations, translation: Vectors) -> RigidTransform:
-    """A motion whose scale is a constant on the device of the rotation: a transfer would halt the GPU."""
-    return RigidTransform(rotation, translation, torch.ones_like(translation[..., 0]))
-
-
 def compose(c_from_b: RigidTransform, b_from_a: RigidTransform) -> RigidTransform:
     """``c_from_b @ b_from_a`` of motions without scale, in a form that torch.compile can read."""
     moved = c_from_b.apply(b_from_a.translation.unsqueeze(-2)).squeeze(-2)
@@ -64,13 +57,6 @@ def compose(c_from_b: RigidTransform, b_from_a: RigidTransform) -> RigidTransfor
 def detach(motion: RigidTransform) -> RigidTransform:
     """The same motion as a constant."""
     return RigidTransform(motion.rotation.detach(), motion.translation.detach(), motion.scale.detach())
-
-
-def motion_between(
-    source: Float[Tensor, "*#batch 3"], target: Float[Tensor, "*#batch 3"], rotation: Float[Tensor, "*#batch 3 3"]
-) -> RigidTransform:
-    """The motion with this rotation that carries one point to the other: ``t = target - R source``."""
-    return rigid_motion(rotation, target - (rotation @ source.unsqueeze(-1)).squeeze(-1))
 
 
 def check_positive(config: object, *names: str) -> None:

@@ -18,10 +18,10 @@ from deepume.distances import full_precision, rank_by_chamfer
 from deepume.features import Dgcnn, PointLayer
 from deepume.hypotheses import paper_sign_changes
 from deepume.moments import moment_matrix
-from deepume.network import Estimate, Pair, check_choice, check_positive, motion_between
+from deepume.network import Estimate, Pair, check_choice, check_positive
 from deepume.resample import PaperResampler
 from deepume.rotation import solve_rotation
-from deepume.transform import rotation_from_quaternion
+from deepume.transform import motion_between, rotation_from_quaternion
 from deepume.types import Points, Rotations, Source, Target
 
 

@@ -114,6 +114,18 @@ class RigidTransform:
         return self._scale[..., None, None] * self.rotation
 
 
+def rigid_motion(rotation: Rotations, translation: Vectors) -> RigidTransform:
+    """A motion whose scale is a constant on the device of the rotation: a transfer would halt the GPU."""
+    return RigidTransform(rotation, translation, torch.ones_like(translation[..., 0]))
+
+
+def motion_between(
+    source: Float[Tensor, "*#batch 3"], target: Float[Tensor, "*#batch 3"], rotation: Float[Tensor, "*#batch 3 3"]
+) -> RigidTransform:
+    """The motion with this rotation that carries one point to the other: ``t = target - R source``."""
+    return rigid_motion(rotation, target - (rotation @ source.unsqueeze(-1)).squeeze(-1))
+
+
 def rotation_from_vector(vector: Vectors) -> Rotations:
     """Rotation by ``|vector|`` radians about ``vector`` (the exponential map), smooth at zero."""
     x, y, z = vector.unbind(-1)

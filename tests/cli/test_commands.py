@@ -81,3 +81,12 @@ def test_help_teaches(run, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.code == 0
     assert "usage: deepume" in outcome.out
+
+
+def test_a_benchmark_of_no_pairs_or_with_no_place_for_its_record_says_so(run, tmp_path: Path) -> None:
+    assert "is empty" in run("benchmark", "quick", "--pairs", 0).err
+    (tmp_path / "file").write_text("")
+    words = ("--pairs", 1, "--methods", "identity", "--points", 64, "--record", tmp_path / "file" / "record.json")
+    outcome = run("benchmark", "quick", *words)
+    assert outcome.code == 2
+    assert "Choose another place" in outcome.err

@@ -48,6 +48,8 @@ def test_an_ambiguous_answer_is_written_and_exits_with_3(run, tmp_path: Path) ->
         (("--method", "frames-gcip"), "Did you mean 'frames-gicp'"),
         (("-o", "moved.stl"), ".ply"),
         (("--json", "nowhere/result.json"), "Choose another place"),
+        (("--picture", "nowhere/fit.png"), "a folder that exists"),
+        (("--picture", "fit.qqq"), "Name a .png file"),
         (("--device", "cuda"), "is not on this machine"),
     ],
 )
@@ -96,3 +98,12 @@ def test_json_is_plain_json(run, files, tmp_path: Path) -> None:
     plain = json.loads((tmp_path / "result.json").read_text())
     assert np.array(plain["target_from_source"]["matrix"]).shape == (4, 4)
     assert plain["confidence"] is None
+
+
+def test_points_that_were_dropped_do_not_spoil_the_picture(run, files, tmp_path: Path) -> None:
+    points = read_points(files.target)
+    points[3] = torch.nan
+    write_points(tmp_path / "holes.ply", points)
+    words = ("--drop-invalid", "--picture", tmp_path / "fit.png")
+    assert run("register", files.source, tmp_path / "holes.ply", *words).code == 0
+    assert (tmp_path / "fit.png").is_file()

@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from deepume.network import rigid_motion
 from deepume.training import objectives
 from deepume.training.bank import Banks
 from deepume.training.objectives import TRAINABLES, dense_score
@@ -11,7 +10,7 @@ from deepume.training.pairs import PairMaker, Pairs
 from deepume.training.recipe import Recipe
 from deepume.training.recipes import RECIPES
 from deepume.training.starts import Starts, draw_starts
-from deepume.transform import random_rotation
+from deepume.transform import random_rotation, rigid_motion
 
 
 @pytest.fixture(scope="module")

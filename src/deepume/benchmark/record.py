@@ -6,7 +6,6 @@ import datetime
 import json
 import os
 import platform
-import subprocess
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +14,8 @@ import torch
 
 from deepume.benchmark.statistics import Figure, Row
 from deepume.benchmark.suites import Suite
+from deepume.errors import FileFormatError
+from deepume.provenance import find_commit
 
 TEST_SETS = ("stanford", "faust", "modelnet40-test")
 """Sets that nothing may be decided on; every look at them is counted."""
@@ -43,7 +44,7 @@ def make_record(suite: Suite, rows: list[Row], command: str, ledger: Path) -> Re
     return Record(
         suite=suite.name,
         command=command,
-        commit=_commit(),
+        commit=find_commit() or "unknown",
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         seed=suite.seed,
         versions={name: _version(name) for name in ("deepume", "torch", "numpy", "scipy", "small_gicp")},
@@ -60,8 +61,11 @@ def make_record(suite: Suite, rows: list[Row], command: str, ledger: Path) -> Re
 
 def write_record(record: Record, path: Path) -> None:
     """Write a record, and enter it in the ledger beside it if it looked at a test set."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(record), indent=1) + "\n")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(record), indent=1) + "\n")
+    except OSError as error:
+        raise FileFormatError(f"Cannot write {path}: {error.strerror}. Choose another place.") from error
     looked_at = sorted({row.set for row in record.rows} & set(TEST_SETS))
     if looked_at:
         with (path.parent / LEDGER).open("a") as ledger:
@@ -73,22 +77,6 @@ def read_record(path: Path) -> Record:
     plain = json.loads(path.read_text())
     rows = [Row(**{**row, "figures": {k: Figure(*v) for k, v in row["figures"].items()}}) for row in plain["rows"]]
     return Record(**{**plain, "rows": rows})
-
-
-def _commit() -> str:
-    """Commit of the checkout this file is in, with a mark where files have changed since; else ``unknown``."""
-    here = Path(__file__).parent
-    try:
-        answer = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return answer.stdout.strip()
 
 
 def _version(name: str) -> str:

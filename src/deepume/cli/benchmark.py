@@ -78,7 +78,7 @@ class Benchmark:
         if self.data is None and not self.sets:
             suite = replace(suite, sets=("procedural",))
         chosen = {"methods": self.methods, "sets": self.sets, "points": self.points, "pairs": self.pairs}
-        return replace(suite, **{name: value for name, value in chosen.items() if value})
+        return replace(suite, **{name: value for name, value in chosen.items() if value not in (None, ())})
 
 
 def _count_pairs(suite: Suite) -> int:

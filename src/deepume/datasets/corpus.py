@@ -15,7 +15,8 @@ from deepume.errors import FileFormatError
 
 VALIDATION_SHARE = 0.05
 """Share of the open training shapes held out to decide on; see :func:`is_validation`."""
-_STEPS = 32767
+STEPS = 32767
+"""int16 steps to a unit of length."""
 
 
 def is_validation(shape_name: str) -> bool:
@@ -58,7 +59,7 @@ class PackSet:
     def cloud(self, index: int) -> Float[Tensor, "N 3"]:
         """All points of a shape in the unit sphere (or in meters), float64."""
         pack, row = self._members[index]
-        points = torch.from_numpy(pack.points(row)).double() / _STEPS
+        points = torch.from_numpy(pack.points(row)).double() / STEPS
         return pack.to_meters(points, row) if self._in_meters else points
 
     def stack(self, *, dtype: torch.dtype = torch.float32) -> Float[Tensor, "S N 3"]:
@@ -66,7 +67,7 @@ class PackSet:
         clouds = [torch.from_numpy(pack.points(row)) for pack, row in self._members]
         if len({len(cloud) for cloud in clouds}) != 1:
             raise FileFormatError(f"The shapes of {self.name!r} differ in size: read them one by one, by cloud.")
-        return torch.stack(clouds).to(dtype) / _STEPS
+        return torch.stack(clouds).to(dtype) / STEPS
 
     def label(self, index: int) -> str:
         """Class of a shape."""

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepume.canonical import principal_frame
-from deepume.datasets.corpus import is_validation
+from deepume.datasets.corpus import STEPS, is_validation
 from deepume.datasets.procedural import ProceduralSet
 from deepume.errors import FileFormatError
 from deepume.hypotheses import axis_exchanges
@@ -19,8 +19,6 @@ from deepume.training.chamfer import chamfer_loss
 from deepume.training.recipe import LossDistance, Recipe, ShapeSource
 from deepume.types import Rotations
 
-STEPS = 32767
-"""int16 steps to a unit of length."""
 POINTS = 2048
 """Points of every shape."""
 SYMMETRY_POINTS = 512

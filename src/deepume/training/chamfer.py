@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepume.distances import full_precision
+from deepume.distances import full_precision, squared_distance_factors
 from deepume.training.recipe import LossDistance
 from deepume.types import Source, Target
 
@@ -34,9 +34,8 @@ def chamfer_loss(source: Source, target: Target, distance: LossDistance) -> Floa
 @torch.no_grad()
 def nearest_indices(source: Source, target: Target) -> Indices:
     """Nearest target point of each source point and the reverse, from one matrix of squared distances."""
-    left = torch.cat([-2 * source, source.square().sum(-1, keepdim=True), torch.ones_like(source[..., :1])], -1)
-    right = torch.cat([target, torch.ones_like(target[..., :1]), target.square().sum(-1, keepdim=True)], -1)
-    squared = left @ right.mT
+    rows, columns = squared_distance_factors(source, target)
+    squared = rows @ columns.mT
     return squared.argmin(-1), squared.argmin(-2)
 
 

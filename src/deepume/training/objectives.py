@@ -10,14 +10,13 @@ from torch.nn.functional import smooth_l1_loss
 from deepume.clouds import rms_radius
 from deepume.distances import full_precision
 from deepume.model import DeepUME, DeepUMEConfig
-from deepume.network import motion_between
 from deepume.paper import PaperConfig, PaperDeepUME
 from deepume.training.chamfer import chamfer_loss
 from deepume.training.pairs import Pairs
 from deepume.training.recipe import LossDistance, Recipe
 from deepume.training.starts import draw_sign_changes, draw_starts
 from deepume.training.trainable import Losses, Motion, Trainable
-from deepume.transform import RigidTransform
+from deepume.transform import RigidTransform, motion_between
 from deepume.types import Source, Target
 
 

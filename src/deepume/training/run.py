@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import torch
 
 from deepume.errors import DeviceError, require_known
+from deepume.provenance import find_commit
 from deepume.training.bank import load_banks
 from deepume.training.checkpoint import load_checkpoint
 from deepume.training.distributed import World, join_world
@@ -134,17 +134,3 @@ def _card(trainer: Trainer, commit: str) -> Card:
 def device_name(device: torch.device) -> str:
     """The make of a GPU, or ``cpu``."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-
-
-def find_commit() -> str:
-    """Commit of the checkout that this file is in, with ``+`` where it was changed; empty outside one."""
-    folder = Path(__file__).parent
-    try:
-        commit = _git(folder, "rev-parse", "HEAD")
-        return commit + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
-    except (OSError, subprocess.SubprocessError):
-        return ""
-
-
-def _git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()

@@ -8,6 +8,7 @@ from typing import Any
 
 from deepume.errors import FileFormatError
 from deepume.io import import_package
+from deepume.viewer.picture import save_figure
 
 SMOOTHING = 1 / 15
 """Part of the log that a point of the loss curve is the mean of."""
@@ -26,8 +27,7 @@ def draw_curves(log: Path, picture: Path) -> None:
     left.plot(seconds, losses, color="#0072b2")
     left.set(xlabel="seconds", ylabel="loss", title="loss, smoothed")
     _draw_validation(right, [event for event in events if event["event"] == "validation"])
-    figure.savefig(picture, dpi=110)
-    pyplot.close(figure)
+    save_figure(figure, picture)
 
 
 def read_events(log: Path) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from deepume.canonical import principal_frame
 from deepume.clouds import centroid
+from deepume.errors import FileFormatError
 from deepume.io import import_package
 from deepume.result import Registration
 
@@ -27,6 +28,7 @@ def draw_registration(
     matplotlib.use("Agg", force=False)
     from matplotlib import pyplot
 
+    source, target = (cloud[torch.isfinite(cloud).all(-1)] for cloud in (source, target))
     # Seen in the target's own axes the object lies flat, whatever pose it was scanned in.
     frame = principal_frame(target)
     aligned = result.target_from_source.apply(source)
@@ -34,8 +36,19 @@ def draw_registration(
     _draw_panel(panels[0], frame.to_local(source), frame.to_local(target), "as given")
     _draw_panel(panels[1], frame.to_local(aligned), frame.to_local(target), "registered")
     panels[0].legend(["source", "target"], loc="upper left", frameon=False, markerscale=4)
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    save_figure(figure, path)
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure and forget it; a place or an ending that will not do is an error in one line."""
+    from matplotlib import pyplot
+
+    try:
+        figure.savefig(path, dpi=110)
+    except (OSError, ValueError) as error:
+        raise FileFormatError(f"Cannot write {path}: {error}. Name a .png file in a folder that exists.") from error
+    finally:
+        pyplot.close(figure)
 
 
 def _draw_panel(panel: Any, moving: Float[Tensor, "N 3"], fixed: Float[Tensor, "M 3"], title: str) -> None:
