@@ -1,0 +1,84 @@
+"""The same call gives the same answer, and leaves everything else alone."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from deepume import api, list_methods, register
+from deepume.metrics import rotation_error_deg
+from sampled_pairs import bits, clouds
+from strategies import random_motion, worst
+
+
+@pytest.mark.parametrize("method", list_methods())
+def test_the_same_call_gives_the_same_bits(method: str) -> None:
+    source, target, _ = clouds(120, 130)
+    assert bits(register(source, target, method=method)) == bits(
+        register(source.clone(), target.clone(), method=method)
+    )
+
+
+def test_another_process_gives_the_same_bits() -> None:
+    script = (
+        "import torch; torch.set_num_threads(1); import deepume\n"
+        "g = torch.Generator().manual_seed(0)\n"
+        "clouds = [torch.randn(220, 3, generator=g, dtype=torch.float64) ** 2 for _ in range(2)]\n"
+        "print(deepume.register(*clouds).target_from_source.matrix.numpy().tobytes().hex())\n"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in range(2)
+    ]
+    assert runs[0].stdout == runs[1].stdout
+    assert runs[0].stderr == ""
+
+
+def test_the_seed_decides_what_is_drawn_and_nothing_global_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "MOST_POINTS", 150)
+    source, target, _ = clouds(400, 400)
+    state = torch.get_rng_state()
+    first, again, other = (register(source, target, method="pca", seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(state, torch.get_rng_state())
+    assert bits(first) == bits(again)
+    assert bits(first) != bits(other)
+
+
+def test_inputs_are_left_as_they_are() -> None:
+    source, target, _ = clouds(120, 130)
+    copies = source.clone(), target.clone()
+    register(source, target, allow_scale=True, initial=random_motion(0))
+    assert torch.equal(source, copies[0])
+    assert torch.equal(target, copies[1])
+
+
+def test_large_clouds_are_thinned_and_answered_in_seconds() -> None:
+    source, target, motion = clouds(100_000, 100_000)
+    start = time.perf_counter()
+    result = register(source, target)
+    assert time.perf_counter() - start < 20
+    assert rotation_error_deg(result.target_from_source, motion) < 0.2
+    assert result.residuals is not None
+    assert result.residuals.shape == (100_000,)
+    assert result.diagnostics is not None
+    assert result.diagnostics.source_size == 100_000
+
+
+def test_residuals_are_the_distances_of_the_moved_points() -> None:
+    source, target, _ = clouds(120, 130)
+    result = register(source, target)
+    moved = result.target_from_source.apply(source)
+    assert result.residuals is not None
+    assert worst(result.residuals, torch.cdist(moved, target).amin(-1)) < 1e-6
+
+
+def test_a_symmetric_object_is_called_ambiguous_and_its_poses_are_listed() -> None:
+    steps = torch.linspace(-1, 1, 4, dtype=torch.float64)
+    cube, motion = torch.cartesian_prod(steps, steps, steps), random_motion(0)
+    result = register(cube, motion.apply(cube))
+    assert bool(result.ambiguous)
+    assert "equally well" in result.explain()
+    assert sum(bool(each.equivalent) for each in result.hypotheses) == len(result.hypotheses) >= 4
+    chair, _, _ = clouds(250, 10)
+    assert not bool(register(chair, motion.apply(chair)).ambiguous)
