@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -66,15 +66,21 @@ def _gicp_pair(
     source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], starts: Float[Tensor, "K 4 4"], settings: GicpSettings
 ) -> Float[Tensor, "K 4 4"]:
     """All poses of one pair; partners are looked for in one cloud, which must not depend on who is called source."""
-    moving, fixed = _describe(source, settings), _describe(target, settings)
-    spacing = float(torch.maximum(sampling_distance(source), sampling_distance(target)))
-    larger_target = (len(source), float(rms_radius(source))) <= (len(target), float(rms_radius(target)))
-    found = []
-    if settings.two_sided or larger_target:
-        found.append(_align(moving, fixed, starts, spacing, settings))
-    if settings.two_sided or not larger_target:
-        found.append(torch.linalg.inv(_align(fixed, moving, torch.linalg.inv(starts), spacing, settings)))
-    return _middle(found[0], found[-1])
+    moving, fixed = describe_cloud(source, settings.neighbors), describe_cloud(target, settings.neighbors)
+    if settings.two_sided:
+        return align_both_ways(moving, fixed, starts, settings)
+    if (len(source), float(rms_radius(source))) <= (len(target), float(rms_radius(target))):
+        return align_one_way(moving, fixed, starts, settings)
+    return torch.linalg.inv(align_one_way(fixed, moving, torch.linalg.inv(starts), settings))
+
+
+def align_both_ways(
+    moving: DescribedCloud, fixed: DescribedCloud, starts: Float[Tensor, "K 4 4"], settings: GicpSettings
+) -> Float[Tensor, "K 4 4"]:
+    """Poses refined with partners looked for in the one cloud and, a second time, in the other: the middle of both."""
+    there = align_one_way(moving, fixed, starts, settings)
+    back = align_one_way(fixed, moving, torch.linalg.inv(starts), settings)
+    return _middle(there, torch.linalg.inv(back))
 
 
 def _middle(first: Float[Tensor, "K 4 4"], second: Float[Tensor, "K 4 4"]) -> Float[Tensor, "K 4 4"]:
@@ -87,26 +93,35 @@ def _middle(first: Float[Tensor, "K 4 4"], second: Float[Tensor, "K 4 4"]) -> Fl
     return middle
 
 
-class _Described(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DescribedCloud:
+    """A cloud as small_gicp wants it, made once for any number of alignments."""
+
     cloud: Any
+    """Points with the covariance of each one's neighborhood."""
     tree: Any
+    """Finds nearest points."""
+    spacing: float
+    """Expected distance to the nearest point of another sampling."""
 
 
-def _describe(points: Float[Tensor, "N 3"], settings: GicpSettings) -> _Described:
+def describe_cloud(points: Float[Tensor, "N 3"], neighbors: int = GicpSettings.neighbors) -> DescribedCloud:
     """A cloud with its tree and the covariance of each point's neighborhood."""
     import small_gicp  # compiled, and only needed where a pose is refined on CPU
 
     cloud = small_gicp.PointCloud(_as_doubles(points))
     tree = small_gicp.KdTree(cloud)
-    small_gicp.estimate_covariances(cloud, tree, settings.neighbors)
-    return _Described(cloud, tree)
+    small_gicp.estimate_normals_covariances(cloud, tree, neighbors)
+    return DescribedCloud(cloud, tree, float(sampling_distance(points)))
 
 
-def _align(
-    moving: _Described, fixed: _Described, starts: Float[Tensor, "K 4 4"], spacing: float, settings: GicpSettings
+def align_one_way(
+    moving: DescribedCloud, fixed: DescribedCloud, starts: Float[Tensor, "K 4 4"], settings: GicpSettings
 ) -> Float[Tensor, "K 4 4"]:
+    """Poses refined one by one, partners looked for in the cloud that stays."""
     import small_gicp
 
+    spacing = max(moving.spacing, fixed.spacing)
     found = [
         small_gicp.align(
             fixed.cloud,
