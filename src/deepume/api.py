@@ -8,22 +8,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from deepume.auto import AUTO
 from deepume.baselines import BASELINES
 from deepume.clouds import check_cloud, subsample_random
 from deepume.diagnose import diagnose_pair
 from deepume.distances import nearest
-from deepume.errors import CloudShapeError, CloudValueError, DeviceError, require_known
+from deepume.errors import CloudShapeError, CloudValueError, DeepumeError, DeviceError, require_known
 from deepume.io import as_points
 from deepume.learned import LEARNED
-from deepume.method import Method, MethodEntry
+from deepume.method import Effort, Method, MethodEntry
 from deepume.pipeline import Settings, Stopwatch, register_pair
 from deepume.result import Registration
 from deepume.rotation import nearest_rotation
 from deepume.transform import RigidTransform
 
-METHODS = (*BASELINES, *LEARNED)
+METHODS = (AUTO, *BASELINES, *LEARNED)
 """The only list of methods."""
-DEFAULT_METHOD = "frames-gicp"
+DEFAULT_METHOD = "auto"
 MOST_POINTS = 20_000
 """Larger clouds are thinned to this many points, drawn with the seed: more points do not sharpen a pose."""
 POSE_TOLERANCE = 1e-3
@@ -35,6 +36,8 @@ def register(
     target: Any,
     *,
     method: str = DEFAULT_METHOD,
+    effort: str = Effort.AUTO,
+    time_limit: float | None = None,
     refine: bool = True,
     initial: Any = None,
     allow_scale: bool = False,
@@ -48,6 +51,10 @@ def register(
         source: The cloud that moves: array, tensor, list, Open3D or trimesh object, or the path of a file.
         target: The cloud that stays; sizes, densities and order of points may differ.
         method: A name from :func:`list_methods`.
+        effort: How far the default method searches: ``"auto"``, until one pose is beyond doubt; ``"fast"``, four
+            hypotheses and no more; ``"thorough"``, everything it knows.
+        time_limit: Seconds after which the default method begins no further stage of its search. The stage at hand
+            and the last refinement are finished.
         refine: Refine the method's answer; ``False`` gives the method alone.
         initial: A pose (4 x 4 or :class:`RigidTransform`) that joins the hypotheses; the best one wins.
         allow_scale: Estimate a similarity, for clouds of unknown or different units.
@@ -63,7 +70,8 @@ def register(
         moving, fixed = as_points(source, name="source", seed=seed), as_points(target, name="target", seed=seed)
         place = _find_device(device, moving)
         moving, fixed = _prepare(moving, "source", drop_invalid, place), _prepare(fixed, "target", drop_invalid, place)
-        settings = Settings(refine, _as_transform(initial, moving, allow_scale), allow_scale)
+        pose = _as_transform(initial, moving, allow_scale)
+        settings = Settings(refine, pose, allow_scale, _check_effort(entry, effort, time_limit), time_limit)
         generator = torch.Generator().manual_seed(seed)
         few, few_fixed = _thin(moving, generator), _thin(fixed, generator)
     result = register_pair(few, few_fixed, entry, settings, watch)
@@ -88,6 +96,16 @@ def find_method(name: str) -> MethodEntry:
 def get_method(name: str) -> Method:
     """The method itself: ``(source, target) -> Registration`` on tensors ``(*batch, N, 3)``, nothing added."""
     return find_method(name).make()
+
+
+def _check_effort(entry: MethodEntry, effort: str, time_limit: float | None) -> Effort:
+    """The effort as a member of its enum; only an anytime method can be given another than the usual one."""
+    require_known("effort", str(effort), [str(each) for each in Effort])
+    if not entry.anytime and (Effort(effort) is not Effort.AUTO or time_limit is not None):
+        raise DeepumeError(f"effort and time_limit are for the method {DEFAULT_METHOD!r}; {entry.name!r} has none.")
+    if time_limit is not None and not time_limit > 0:
+        raise DeepumeError(f"time_limit must be a number of seconds above 0, got {time_limit!r}.")
+    return Effort(effort)
 
 
 def _find_device(device: str | torch.device | None, source: Tensor) -> torch.device:

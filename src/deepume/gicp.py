@@ -12,7 +12,7 @@ from torch import Tensor
 
 from deepume.clouds import center, centroid, rms_radius
 from deepume.icp import refine_icp
-from deepume.rotation import nearest_rotation
+from deepume.rotation import middle_pose, nearest_rotation
 from deepume.score import sampling_distance
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
@@ -51,8 +51,10 @@ def refine_gicp(
     starts = matrices.reshape(-1, *matrices.shape[-3:])
     sources, targets = (center(cloud).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target))
     refined = [_gicp_pair(*pair, settings) for pair in zip(sources, targets, starts, strict=True)]
-    matrices = torch.stack(refined).reshape(matrices.shape)
-    pose = RigidTransform(nearest_rotation(matrices[..., :3, :3]), matrices[..., :3, 3])
+    rotations, translations = (
+        torch.stack(parts) for parts in zip(*((x.rotation, x.translation) for x in refined), strict=True)
+    )
+    pose = RigidTransform(rotations.reshape(*matrices.shape[:-2], 3, 3), translations.reshape(*matrices.shape[:-2], 3))
     return target_origin @ pose @ source_origin.inverse()
 
 
@@ -64,33 +66,23 @@ def _shift(step: Float[Tensor, "*batch 3"]) -> RigidTransform:
 
 def _gicp_pair(
     source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], starts: Float[Tensor, "K 4 4"], settings: GicpSettings
-) -> Float[Tensor, "K 4 4"]:
+) -> RigidTransform:
     """All poses of one pair; partners are looked for in one cloud, which must not depend on who is called source."""
-    moving, fixed = describe_cloud(source, settings.neighbors), describe_cloud(target, settings.neighbors)
-    if settings.two_sided:
-        return align_both_ways(moving, fixed, starts, settings)
+    clouds = describe_cloud(source, settings.neighbors), describe_cloud(target, settings.neighbors)
+    poses = RigidTransform(starts[:, :3, :3], starts[:, :3, 3])
     if (len(source), float(rms_radius(source))) <= (len(target), float(rms_radius(target))):
-        return align_one_way(moving, fixed, starts, settings)
-    return torch.linalg.inv(align_one_way(fixed, moving, torch.linalg.inv(starts), settings))
+        return align_described(*clouds, poses, settings)
+    return align_described(*clouds[::-1], poses.inverse(), settings).inverse()
 
 
-def align_both_ways(
-    moving: DescribedCloud, fixed: DescribedCloud, starts: Float[Tensor, "K 4 4"], settings: GicpSettings
-) -> Float[Tensor, "K 4 4"]:
-    """Poses refined with partners looked for in the one cloud and, a second time, in the other: the middle of both."""
-    there = align_one_way(moving, fixed, starts, settings)
-    back = align_one_way(fixed, moving, torch.linalg.inv(starts), settings)
-    return _middle(there, torch.linalg.inv(back))
-
-
-def _middle(first: Float[Tensor, "K 4 4"], second: Float[Tensor, "K 4 4"]) -> Float[Tensor, "K 4 4"]:
-    """Halfway between two poses, such that the inverses meet in the inverse: translations as both clouds see them."""
-    rotations, translations = torch.stack([first, second])[..., :3, :3], torch.stack([first, second])[..., :3, 3:]
-    middle = first.clone()
-    middle[..., :3, :3] = nearest_rotation(rotations.mean(0))
-    seen_by_source = middle[..., :3, :3] @ (rotations.mT @ translations).mean(0)
-    middle[..., :3, 3:] = (translations.mean(0) + seen_by_source) / 2
-    return middle
+def align_described(
+    moving: DescribedCloud, fixed: DescribedCloud, starts: RigidTransform, settings: GicpSettings
+) -> RigidTransform:
+    """Poses ``(K,)`` of one pair, refined one by one; two-sided, the middle of both ways is taken."""
+    there = _align(moving, fixed, starts, settings)
+    if not settings.two_sided:
+        return there
+    return middle_pose(there, _align(fixed, moving, starts.inverse(), settings).inverse())
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +97,21 @@ class DescribedCloud:
     """Expected distance to the nearest point of another sampling."""
 
 
-def describe_cloud(points: Float[Tensor, "N 3"], neighbors: int = GicpSettings.neighbors) -> DescribedCloud:
-    """A cloud with its tree and the covariance of each point's neighborhood."""
+def describe_cloud(
+    points: Float[Tensor, "N 3"], neighbors: int = 10, *, spacing: float | None = None
+) -> DescribedCloud:
+    """A cloud with its tree, and the normal and covariance of each point's neighborhood."""
     import small_gicp  # compiled, and only needed where a pose is refined on CPU
 
     cloud = small_gicp.PointCloud(_as_doubles(points))
     tree = small_gicp.KdTree(cloud)
     small_gicp.estimate_normals_covariances(cloud, tree, neighbors)
-    return DescribedCloud(cloud, tree, float(sampling_distance(points)))
+    return DescribedCloud(cloud, tree, float(sampling_distance(points)) if spacing is None else spacing)
 
 
-def align_one_way(
-    moving: DescribedCloud, fixed: DescribedCloud, starts: Float[Tensor, "K 4 4"], settings: GicpSettings
-) -> Float[Tensor, "K 4 4"]:
-    """Poses refined one by one, partners looked for in the cloud that stays."""
+def _align(
+    moving: DescribedCloud, fixed: DescribedCloud, starts: RigidTransform, settings: GicpSettings
+) -> RigidTransform:
     import small_gicp
 
     spacing = max(moving.spacing, fixed.spacing)
@@ -127,7 +120,7 @@ def align_one_way(
             fixed.cloud,
             moving.cloud,
             fixed.tree,
-            _as_doubles(start),
+            start,
             registration_type="GICP",
             max_correspondence_distance=settings.reach * spacing,
             num_threads=1,  # with more, the sum over points has no fixed order and the result no fixed last bit
@@ -135,9 +128,10 @@ def align_one_way(
             rotation_epsilon=settings.tolerance,
             translation_epsilon=settings.tolerance * spacing,
         ).T_target_source
-        for start in starts
+        for start in _as_doubles(starts.matrix)
     ]
-    return torch.from_numpy(np.stack(found)).to(starts)
+    matrices = torch.from_numpy(np.stack(found)).to(starts.rotation)
+    return RigidTransform(nearest_rotation(matrices[:, :3, :3]), matrices[:, :3, 3])
 
 
 def _as_doubles(values: Tensor) -> np.ndarray:

@@ -11,9 +11,13 @@ from torch import Tensor
 
 from deepume.canonical import Frame
 from deepume.rotation import geodesic_angle
-from deepume.transform import RigidTransform, motion_between, rotation_from_quaternion
+from deepume.transform import RigidTransform, motion_between, rotation_about_axis, rotation_from_quaternion
 from deepume.types import Vectors
 
+ALIKE = 0.25
+"""Variances that differ by less than this part have axes that sampling can exchange or turn."""
+SWEEP_STEPS = 16
+"""Angles of a sweep: no more than 11 degrees from any."""
 Candidates = Float[Tensor, "*batch K 3 3"]
 
 
@@ -63,6 +67,21 @@ def frame_poses(source: Frame, target: Frame, exchanges: Float[Tensor, "K 3 3"])
 def poses_about(rotations: Candidates, source_origin: Vectors, target_origin: Vectors) -> RigidTransform:
     """Poses with the given rotations that carry one origin to the other: ``t = o_t - R o_s``."""
     return motion_between(source_origin.unsqueeze(-2), target_origin.unsqueeze(-2), rotations)
+
+
+def axis_sweep(source: Frame, target: Frame, steps: int = SWEEP_STEPS) -> Float[Tensor, "K 3 3"]:
+    """Turns about every axis whose two companions have nearly equal variances in both frames, either way up.
+
+    A solid of revolution, or one nearly so, leaves the angle about its axis to its details; K = 0 for others.
+    """
+    gaps = torch.maximum(source.eigenvalue_gaps(), target.eigenvalue_gaps())
+    axes = [axis for axis, gap in ((2, gaps[0]), (0, gaps[1])) if float(gap) < ALIKE]
+    angles = torch.arange(1, steps, dtype=torch.float64) * (2 * torch.pi / steps)
+    flip = {2: rotation_about_axis(0, torch.tensor(torch.pi)), 0: rotation_about_axis(1, torch.tensor(torch.pi))}
+    turns = [
+        torch.cat([turn, turn @ flip[axis].to(turn)]) for axis in axes for turn in [rotation_about_axis(axis, angles)]
+    ]
+    return torch.cat([*turns, torch.zeros(0, 3, 3, dtype=torch.float64)])
 
 
 @cache

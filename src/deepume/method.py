@@ -20,6 +20,17 @@ class Method(Protocol):
         ...
 
 
+class Effort(StrEnum):
+    """How far an anytime method searches."""
+
+    FAST = "fast"
+    """Four principal frames, come what may."""
+    AUTO = "auto"
+    """As far as doubt remains."""
+    THOROUGH = "thorough"
+    """All stages."""
+
+
 class Claim(StrEnum):
     """A law that a method promises to obey; :mod:`deepume.testing` checks it."""
 
@@ -49,11 +60,13 @@ class MethodEntry:
     """The name that users write."""
     summary: str
     """One line on what it does."""
-    make: Callable[[], Method]
-    """Builds the method with its default parameters."""
+    make: Callable[..., Method]
+    """Builds the method with its default parameters; an anytime method takes effort, time limit and initial pose."""
     claims: frozenset[Claim]
     """Laws that it promises."""
     refined: bool = False
     """True if the answer is already as accurate as refinement makes it."""
+    anytime: bool = False
+    """True if it can be told how far to search."""
     centered: bool = True
     """False if the method must see where the clouds lie relative to each other."""

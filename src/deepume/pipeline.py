@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from deepume.clouds import centroid, rms_radius
-from deepume.method import MethodEntry
+from deepume.method import Effort, Method, MethodEntry
 from deepume.refine import polish
 from deepume.result import Hypothesis, Registration
 from deepume.score import rank_hypotheses
-from deepume.transform import RigidTransform
+from deepume.transform import RigidTransform, move_covariance
 from deepume.types import Source, Target
 
 
@@ -43,6 +43,10 @@ class Settings:
     """A pose of the caller's that joins the hypotheses."""
     allow_scale: bool = False
     """Estimate a similarity: the clouds may differ in size."""
+    effort: Effort = Effort.AUTO
+    """How far an anytime method searches."""
+    time_limit: float | None = None
+    """Seconds after which an anytime method begins no further stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +99,18 @@ def register_pair(
     with watch.stage("normalize"):
         pair = normalize_pair(source, target, entry, settings)
     with watch.stage("method"):
-        result = entry.make()(pair.source, pair.target)
+        result = _make_method(entry, pair, settings)(pair.source, pair.target)
     with watch.stage("refine"):
         result = _refine(result, pair, entry, settings)
     return _restore(result, pair, settings)
+
+
+def _make_method(entry: MethodEntry, pair: NormalizedPair, settings: Settings) -> Method:
+    """The method as the caller wants it; an anytime method weighs the caller's pose itself."""
+    if not entry.anytime:
+        return entry.make()
+    initial = None if settings.initial is None or settings.allow_scale else pair.to_normal(settings.initial)
+    return entry.make(settings.effort, settings.time_limit, initial)
 
 
 def _refine(result: Registration, pair: NormalizedPair, entry: MethodEntry, settings: Settings) -> Registration:
@@ -106,6 +118,8 @@ def _refine(result: Registration, pair: NormalizedPair, entry: MethodEntry, sett
     found = [each.target_from_source for each in result.hypotheses]
     given = [] if settings.initial is None else [pair.to_normal(settings.initial)]
     finished = entry.refined and not settings.allow_scale
+    if finished and entry.anytime:
+        return result
     rough = given if finished else found + given
     if not given and (finished or not settings.refine):
         return result
@@ -124,6 +138,9 @@ def _restore(result: Registration, pair: NormalizedPair, settings: Settings) -> 
         back = pair.from_normal(pose)
         return back if settings.allow_scale else RigidTransform(back.rotation, back.translation)
 
+    covariance = result.covariance
+    if covariance is not None:
+        covariance = move_covariance(covariance, pair.target_from_normal)
     residuals = result.residuals
     if residuals is not None:
         residuals = residuals * pair.target_from_normal.scale.unsqueeze(-1)
@@ -134,4 +151,5 @@ def _restore(result: Registration, pair: NormalizedPair, settings: Settings) -> 
             Hypothesis(restored(each.target_from_source), each.score, each.equivalent) for each in result.hypotheses
         ),
         residuals=residuals,
+        covariance=covariance,
     )

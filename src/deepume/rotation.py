@@ -50,6 +50,15 @@ def solve_motion(
     return RigidTransform(rotation, target_mean - moved, scale)
 
 
+def middle_pose(first: RigidTransform, second: RigidTransform) -> RigidTransform:
+    """Halfway between two poses, such that the inverses meet in the inverse: translations as both clouds see them."""
+    rotation = nearest_rotation(first.rotation + second.rotation)
+    seen_by_target = (first.translation + second.translation) / 2
+    seen_by_source = -(first.inverse().translation + second.inverse().translation) / 2
+    carried = (rotation @ seen_by_source.unsqueeze(-1)).squeeze(-1)
+    return RigidTransform(rotation, (seen_by_target + carried) / 2)
+
+
 def _mean(points: Float[Tensor, "*batch K 3"], share: Float[Tensor, "*batch K"]) -> Float[Tensor, "*batch 3"]:
     return (share.unsqueeze(-1) * points).sum(-2)
 

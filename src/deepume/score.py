@@ -29,39 +29,57 @@ MOST_HYPOTHESES = 8
 
 
 def score_poses(
-    source: Source, target: Target, target_from_source: RigidTransform, truncation: float = TRUNCATION
+    source: Source,
+    target: Target,
+    target_from_source: RigidTransform,
+    truncation: float = TRUNCATION,
+    *,
+    spacings: tuple[Tensor, Tensor] | None = None,
 ) -> Scores:
     """Two-sided truncated mean distance of ``(*batch, K)`` poses, in units of the expected sampling distance.
 
     0 when the clouds coincide point by point, about 1 when they are two samplings of one surface in its true
     pose, at most ``truncation``. The unit is :func:`deepume.clouds.point_spacing`, so the value means the same for
-    64 and for 100,000 points. Swapping the clouds and inverting the poses leaves it unchanged.
+    64 and for 100,000 points. Swapping the clouds and inverting the poses leaves it unchanged. ``spacings`` of source
+    and target, ``(*batch)``, may be given by a caller who has them.
     """
+    units = spacings or (sampling_distance(source), sampling_distance(target))
     source, target = source.unsqueeze(-3), target.unsqueeze(-3)
     forward = nearest(target_from_source.apply(source), target).distances
     backward = nearest(target_from_source.inverse().apply(target), source).distances
-    return _two_sided(forward, backward, source, target, truncation)
+    return _two_sided(forward, backward, *units, truncation)
 
 
 def surface_score(
-    source: Source, target: Target, target_from_source: RigidTransform, truncation: float = TRUNCATION
+    source: Source,
+    target: Target,
+    target_from_source: RigidTransform,
+    truncation: float = TRUNCATION,
+    *,
+    spacings: tuple[Tensor, Tensor] | None = None,
+    normals: tuple[Tensor, Tensor] | None = None,
 ) -> Scores:
     """As :func:`score_poses`, but measured along the surface normals of both clouds.
 
     Two samplings of one surface have no points in common, so nearest points prefer a pose that is slightly wrong;
-    distances along the normals do not. Needs clouds dense enough for normals.
+    distances along the normals do not. Needs clouds dense enough for normals. ``spacings`` and ``normals`` of source
+    and target may be given by a caller who has them.
     """
-    source_normals, target_normals = local_normals(source).unsqueeze(-3), local_normals(target).unsqueeze(-3)
+    units = spacings or (sampling_distance(source), sampling_distance(target))
+    normals = normals or (local_normals(source), local_normals(target))
+    source_normals, target_normals = (each.unsqueeze(-3) for each in normals)
     source, target = source.unsqueeze(-3), target.unsqueeze(-3)
     forward = _along_normals(source, source_normals, target, target_normals, target_from_source)
     backward = _along_normals(target, target_normals, source, source_normals, target_from_source.inverse())
-    return _two_sided(forward, backward, source, target, truncation)
+    return _two_sided(forward, backward, *units, truncation)
 
 
-def _two_sided(forward: Tensor, backward: Tensor, source: Source, target: Target, truncation: float) -> Tensor:
+def _two_sided(
+    forward: Tensor, backward: Tensor, source_spacing: Tensor, target_spacing: Tensor, truncation: float
+) -> Tensor:
     """Mean of the two truncated mean distances, each in the spacing of the cloud that was searched."""
-    onto_target = (forward / sampling_distance(target).unsqueeze(-1)).clamp_max(truncation)
-    onto_source = (backward / sampling_distance(source).unsqueeze(-1)).clamp_max(truncation)
+    onto_target = (forward / target_spacing[..., None, None]).clamp_max(truncation)
+    onto_source = (backward / source_spacing[..., None, None]).clamp_max(truncation)
     return (onto_target.mean(-1) + onto_source.mean(-1)) / 2
 
 

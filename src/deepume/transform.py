@@ -128,10 +128,29 @@ def motion_between(
 
 def rotation_from_vector(vector: Vectors) -> Rotations:
     """Rotation by ``|vector|`` radians about ``vector`` (the exponential map), smooth at zero."""
+    return torch.linalg.matrix_exp(cross_matrix(vector))
+
+
+def move_covariance(
+    covariance: Float[Tensor, "*batch 6 6"], moved_from_original: RigidTransform
+) -> Float[Tensor, "*batch 6 6"]:
+    """Covariance of a pose (rotation vector, translation; perturbation on the left) seen from another frame.
+
+    A turn w and a shift v there are a turn R w and a shift ``scale R v + t x R w`` here.
+    """
+    R, t = moved_from_original.rotation, moved_from_original.translation
+    change = torch.zeros_like(covariance)
+    change[..., :3, :3] = R
+    change[..., 3:, :3] = cross_matrix(t) @ R
+    change[..., 3:, 3:] = moved_from_original.scale.to(R)[..., None, None] * R
+    return change @ covariance @ change.mT
+
+
+def cross_matrix(vector: Vectors) -> Float[Tensor, "*batch 3 3"]:
+    """The matrix of the cross product: ``cross_matrix(a) @ b == a x b``."""
     x, y, z = vector.unbind(-1)
     zero = torch.zeros_like(x)
-    cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).unflatten(-1, (3, 3))
-    return torch.linalg.matrix_exp(cross)
+    return torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).unflatten(-1, (3, 3))
 
 
 def rotation_about_axis(axis: int, angle: Float[Tensor, "*batch"]) -> Rotations:

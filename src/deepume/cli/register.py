@@ -12,6 +12,7 @@ from deepume.api import DEFAULT_METHOD, register
 from deepume.cli.exits import Exit
 from deepume.cli.files import write_text
 from deepume.io import read_points, write_points
+from deepume.method import Effort
 from deepume.result import Registration
 from deepume.viewer.picture import draw_registration
 
@@ -39,6 +40,10 @@ class Register:
     """Draw both clouds before and after, as a PNG."""
     method: Annotated[str, tyro.conf.arg(metavar="NAME")] = DEFAULT_METHOD
     """How to register; `deepume methods` lists the names."""
+    effort: Annotated[Effort, tyro.conf.arg(metavar="NAME")] = Effort.AUTO
+    """How far the default method searches: fast, auto or thorough."""
+    time_limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
+    """Begin no further stage of the search after this time."""
     refine: bool = True
     """Refine what the method found; --no-refine gives the method alone."""
     allow_scale: bool = False
@@ -59,6 +64,8 @@ class Register:
             source,
             target,
             method=self.method,
+            effort=self.effort,
+            time_limit=self.time_limit,
             refine=self.refine,
             allow_scale=self.allow_scale,
             drop_invalid=self.drop_invalid,

@@ -1,0 +1,128 @@
+"""Hypotheses from cheap to dear: a stage runs only while the best pose so far is in doubt and time is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.auto.network import network_poses
+from deepume.auto.prepared import PreparedPair
+from deepume.gicp import GicpSettings
+from deepume.hypotheses import axis_exchanges, axis_sweep, distinct_mask, frame_poses, rotation_grid, sign_changes
+from deepume.icp import IcpSettings
+from deepume.method import Effort
+from deepume.score import DISTINCT_ANGLE, best_distinct, take_poses
+from deepume.transform import RigidTransform
+
+COARSE_GICP = GicpSettings(reach=10.0, iterations=8, tolerance=1e-3, two_sided=False)
+FINALIST_GICP = GicpSettings(iterations=8, tolerance=1e-3, two_sided=False)
+FINALIST_ICP = IcpSettings(iterations=20, tolerance=1e-4)
+FINALISTS = 6
+"""Hypotheses of a stage that are refined on the whole clouds."""
+CLEAR_LEAD = 4.0
+"""A rival is beaten beyond doubt when its score is worse by this many times what chance can do."""
+SPARSE = 0.1
+"""Where chance moves scores by more (some 500 points in both clouds together), every stage is worth its time."""
+QUICK_POINTS = 256
+"""Points on which the first four hypotheses are refined."""
+NETWORK_POINTS = 256
+"""Most points that the network sees; on CPU its time grows with their square."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Refined hypotheses with their scores, best first, no two of them refinements of one."""
+
+    poses: RigidTransform
+    scores: Float[Tensor, "K"]
+
+    @classmethod
+    def rank(cls, pair: PreparedPair, poses: RigidTransform) -> Candidates:
+        """Score poses on the pair, drop repetitions, sort."""
+        scores = pair.score(poses)
+        kept = distinct_mask(poses.rotation, scores, DISTINCT_ANGLE).nonzero().squeeze(-1)
+        order = kept[scores[kept].argsort(stable=True)]
+        return cls(take_poses(poses, order), scores[order])
+
+    def join(self, other: Candidates) -> Candidates:
+        """Both, ranked together."""
+        poses, scores = RigidTransform.concatenate([self.poses, other.poses]), torch.cat([self.scores, other.scores])
+        kept = distinct_mask(poses.rotation, scores, DISTINCT_ANGLE).nonzero().squeeze(-1)
+        order = kept[scores[kept].argsort(stable=True)]
+        return Candidates(take_poses(poses, order), scores[order])
+
+
+def search_poses(
+    pair: PreparedPair, effort: Effort, deadline: float | None, given: RigidTransform | None = None
+) -> Candidates:
+    """Hypotheses of the pair from as many stages as the effort, the doubt and the clock (``deadline``) ask for."""
+    pair = pair.for_search
+    found = from_signs(pair)
+    if given is not None:
+        found = found.join(Candidates.rank(pair, given))
+    for stage in _stages(pair, effort):
+        late = deadline is not None and time.monotonic() > deadline
+        if late or (effort is Effort.AUTO and not in_doubt(pair, found)):
+            break
+        found = found.join(stage(pair))
+    return found
+
+
+def _stages(pair: PreparedPair, effort: Effort) -> tuple[Callable[[PreparedPair], Candidates], ...]:
+    """From cheap to dear. On dense clouds the network finds nothing that the frames and the grid do not."""
+    if effort is Effort.FAST:
+        return ()
+    return (from_frames, from_grid) if pair.dense else (from_frames, from_network, from_grid)
+
+
+def in_doubt(pair: PreparedPair, found: Candidates) -> bool:
+    """False where the best pose fits as samplings of one surface do, and no other comes near."""
+    best, rivals = found.scores[0], found.scores[1:]
+    fits = bool(best <= 1 + pair.chance)
+    alone = bool((rivals > best * (1 + CLEAR_LEAD * pair.chance)).all())
+    return not (fits and alone) or pair.chance > SPARSE
+
+
+def from_signs(pair: PreparedPair) -> Candidates:
+    """The four proper pairings of the principal frames, refined: a frame that fits worse at first may fit best."""
+    poses = frame_poses(pair.source.frame, pair.target.frame, sign_changes())
+    if pair.dense:
+        few = pair.thinned(QUICK_POINTS)
+        poses = few.gicp(poses, COARSE_GICP)
+        found = Candidates.rank(few, poses)
+        poses = found.poses[: 2 if in_doubt(few, found) else 1]
+    return Candidates.rank(pair, refine_whole(pair, poses))
+
+
+def from_frames(pair: PreparedPair) -> Candidates:
+    """All 24 pairings of principal axes of evenly spread points, and a sweep where two variances are alike."""
+    frames = pair.coarse.source.frame, pair.coarse.target.frame
+    turns = torch.cat([axis_exchanges(), axis_sweep(*frames)])
+    return refine_stage(pair, frame_poses(*frames, turns))
+
+
+def from_grid(pair: PreparedPair) -> Candidates:
+    """Rotations spread evenly over SO(3)."""
+    return refine_stage(pair, frame_poses(pair.coarse.source.frame, pair.coarse.target.frame, rotation_grid(72)))
+
+
+def from_network(pair: PreparedPair) -> Candidates:
+    """What the network makes of the four proper frames."""
+    return Candidates.rank(pair, refine_whole(pair, network_poses(pair.thinned(NETWORK_POINTS))))
+
+
+def refine_stage(pair: PreparedPair, poses: RigidTransform) -> Candidates:
+    """Many hypotheses refined on few points; the best few on all of them."""
+    poses = pair.coarse.gicp(poses, COARSE_GICP)
+    poses = best_distinct(poses, pair.coarse.score(poses), FINALISTS)
+    return Candidates.rank(pair, refine_whole(pair, poses))
+
+
+def refine_whole(pair: PreparedPair, poses: RigidTransform) -> RigidTransform:
+    """Poses near enough to an optimum of the score to be compared."""
+    return pair.gicp(poses, FINALIST_GICP) if pair.dense else pair.icp(poses, FINALIST_ICP)

@@ -1,0 +1,41 @@
+"""How far a pose may be off: the covariance of rotation and translation that the residuals allow."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.auto.finish import Sampling
+from deepume.auto.prepared import PreparedPair
+from deepume.distances import nearest
+from deepume.transform import RigidTransform, cross_matrix
+
+INFLATION = {Sampling.INDEPENDENT: 1.0, Sampling.COPIES: 1.0, Sampling.SHARED: 1.0}
+"""Residuals of neighbors are not independent, and partners are chosen to be near."""
+
+
+def pose_covariance(pair: PreparedPair, pose: RigidTransform, sampling: Sampling) -> Float[Tensor, "6 6"]:
+    """Covariance of (rotation vector, translation) for a perturbation on the left, in the frame of the target.
+
+    A point q moved by a small motion (w, v) goes to q + w x q + v. Least squares gives the inverse of the sum of
+    J^T J, times the variance of the residuals: along the normals where surfaces are laid on each other, in all
+    directions where points are matched with points.
+    """
+    moved = pose.apply(pair.source.points)
+    partners = nearest(moved, pair.target.points)
+    offsets = moved - pair.target.points[partners.indices]
+    eye = torch.eye(3, dtype=moved.dtype).expand(len(moved), 3, 3)
+    jacobian = torch.cat([-cross_matrix(moved), eye], -1)
+    if sampling is Sampling.INDEPENDENT and pair.dense:
+        normals = pair.target.normals[partners.indices]
+        jacobian = normals.unsqueeze(-2) @ jacobian
+        offsets = (offsets * normals).sum(-1, keepdim=True)
+    near = partners.distances <= 3 * partners.distances.median().clamp_min(1e-12)
+    if sampling is Sampling.SHARED:
+        near = partners.distances <= 1e-2 * pair.target.spacing
+    rows, errors = jacobian[near].flatten(0, 1), offsets[near].flatten()
+    variance = errors.square().mean().clamp_min(1e-20)
+    information = rows.mT @ rows
+    damping = 1e-9 * information.diagonal().mean() * torch.eye(6, dtype=moved.dtype)
+    return INFLATION[sampling] * variance * torch.linalg.inv(information + damping)

@@ -1,0 +1,42 @@
+"""What the scores of a few poses say together: equals, symmetry, ambiguity, and the features of confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from deepume.auto.confidence import describe_fit
+from deepume.auto.finish import Sampling
+from deepume.auto.prepared import PreparedPair
+from deepume.auto.symmetry import explains, find_symmetry
+from deepume.result import Symmetry
+from deepume.score import explains_as_well
+from deepume.transform import RigidTransform
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Poses of one pair compared; the first is the answer."""
+
+    scores: Float[Tensor, "K"]
+    as_well: Bool[Tensor, "K"]
+    """Poses that fit as well as the answer does."""
+    symmetry: Symmetry
+    ambiguous: Bool[Tensor, ""]
+    """True where a pose fits as well that symmetry does not explain."""
+    features: Float[Tensor, "F"]
+    """What confidence is computed from."""
+
+
+def judge_poses(pair: PreparedPair, poses: RigidTransform, sampling: Sampling) -> Judgement:
+    """Compare ``(K,)`` distinct poses, of which the first is the answer."""
+    scores, answer = pair.score(poses), poses[0]
+    as_well = explains_as_well(scores, len(pair.source.points) + len(pair.target.points))
+    symmetry = find_symmetry(pair.for_search, answer, poses[1:][as_well[1:]])
+    same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
+    rivals = scores[~same]
+    features = describe_fit(pair, answer, sampling, float(rivals.min()) if len(rivals) else None)
+    return Judgement(scores, as_well, symmetry, (as_well & ~same).any(), features)

@@ -1,0 +1,92 @@
+"""The default method: search, refine, compare, and say how far to trust the answer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.auto.cascade import search_poses
+from deepume.auto.confidence import probability
+from deepume.auto.covariance import pose_covariance
+from deepume.auto.finish import Sampling, finish_pose
+from deepume.auto.judge import judge_poses
+from deepume.auto.placement import Placement, must_swap, prepare_pair
+from deepume.auto.prepared import PreparedPair
+from deepume.auto.stack import stack_results, to_dtype
+from deepume.distances import nearest
+from deepume.method import Claim, Effort, MethodEntry
+from deepume.result import Hypothesis, Registration
+from deepume.score import MOST_HYPOTHESES
+from deepume.transform import RigidTransform
+from deepume.types import Source, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Hypotheses from cheap to dear until one is beyond doubt, refined by what the clouds show."""
+
+    effort: Effort = Effort.AUTO
+    """How far to search."""
+    time_limit: float | None = None
+    """Seconds after which no further stage is begun; the best pose so far is then finished."""
+    initial: RigidTransform | None = None
+    """A pose of the caller's that joins the hypotheses."""
+
+    def __call__(self, source: Source, target: Target) -> Registration:
+        """The best pose with its rivals, confidence, symmetry (of one pair) and covariance. Loops over the batch."""
+        batch = source.shape[:-2]
+        if not batch:
+            return self._register(source, target)
+        flat = zip(source.reshape(-1, *source.shape[-2:]), target.reshape(-1, *target.shape[-2:]), strict=True)
+        return stack_results([self._register(*clouds) for clouds in flat], batch)
+
+    def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> Registration:
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        pair, placement = prepare_pair(source, target)
+        given = None if self.initial is None else placement.enter(self.initial.to(pair.source.points)[None])
+        poses, sampling = self.find(pair, given, deadline)
+        return to_dtype(conclude(pair, placement, poses, sampling), source)
+
+    def find(
+        self, pair: PreparedPair, given: RigidTransform | None, deadline: float | None
+    ) -> tuple[RigidTransform, Sampling]:
+        """Distinct poses, the finished one first, and how the clouds were seen to be sampled."""
+        if must_swap(pair):
+            given = None if given is None else given.inverse()
+            poses, sampling = self.find(pair.swapped(), given, deadline)
+            return poses.inverse(), sampling
+        found = search_poses(pair, self.effort, deadline, given)
+        finish = finish_pose(pair, found.poses[0])
+        return RigidTransform.concatenate([finish.pose[None], found.poses[1:MOST_HYPOTHESES]]), finish.sampling
+
+
+def conclude(pair: PreparedPair, placement: Placement, poses: RigidTransform, sampling: Sampling) -> Registration:
+    """Everything that is said of the first of the poses, in the frame of the clouds as they were given."""
+    judgement, best = judge_poses(pair, poses, sampling), poses[0]
+    restored = placement.restore(poses)
+    return Registration(
+        target_from_source=restored[0],
+        score=judgement.scores[0],
+        ambiguous=judgement.ambiguous,
+        hypotheses=tuple(
+            Hypothesis(restored[k], judgement.scores[k], judgement.as_well[k]) for k in range(len(judgement.scores))
+        ),
+        confidence=probability(judgement.features),
+        symmetry=judgement.symmetry,
+        residuals=placement.unit * nearest(best.apply(pair.source.points), pair.target.points).distances,
+        covariance=placement.restore_covariance(pose_covariance(pair, best, sampling)),
+    )
+
+
+AUTO = MethodEntry(
+    name="auto",
+    summary="from 4 frames to a grid and a network, as far as doubt remains",
+    make=Auto,
+    claims=frozenset(Claim),
+    refined=True,
+    anytime=True,
+)
+"""The row of the default method; it promises every law."""

@@ -1,0 +1,138 @@
+"""A pair of clouds with what every step needs of it, computed once: spacings, neighborhoods, smaller versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.canonical import Frame, principal_frame
+from deepume.clouds import center, subsample_farthest
+from deepume.distances import k_nearest
+from deepume.gicp import DescribedCloud, GicpSettings, align_described, describe_cloud
+from deepume.icp import IcpSettings, refine_icp
+from deepume.score import NEIGHBOR_SPREAD, score_poses, surface_score
+from deepume.transform import RigidTransform
+
+Cloud = Float[Tensor, "N 3"]
+
+SEARCH_POINTS = 1024
+"""Poses are sought on at most this many points of each cloud; all of them take part in the last refinement."""
+COARSE_POINTS = 128
+"""Points, spread evenly, on which many hypotheses are refined."""
+DENSE_POINTS = 200
+"""From this many points on GICP refines better than ICP, below it worse."""
+DENSITY_NEIGHBOR = 8
+"""Neighbor whose distance tells how densely a cloud is sampled around a point."""
+
+
+@dataclass(frozen=True)
+class PreparedCloud:
+    """One cloud about its centroid, in double precision on CPU."""
+
+    points: Cloud
+
+    @cached_property
+    def neighbor_distances(self) -> Float[Tensor, "N k"]:
+        """Distances to the nearest points of the same cloud, the point itself first."""
+        return k_nearest(self.points, self.points, min(DENSITY_NEIGHBOR, len(self.points))).distances
+
+    @cached_property
+    def spacing(self) -> Float[Tensor, ""]:
+        """Mean distance to the nearest other point, kept above rounding."""
+        return torch.maximum(self.neighbor_distances[:, 1].mean(), 1e-9 * self.points.abs().max())
+
+    @cached_property
+    def described(self) -> DescribedCloud:
+        """The cloud with its tree and covariances, for GICP."""
+        return describe_cloud(self.points, spacing=float(self.spacing))
+
+    @cached_property
+    def normals(self) -> Cloud:
+        """Unit normal at each point, of arbitrary sign."""
+        return torch.from_numpy(self.described.cloud.normals()[:, :3])
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Principal frame."""
+        return principal_frame(self.points)
+
+
+@dataclass(frozen=True)
+class PreparedPair:
+    """Two clouds, each about its centroid, in one unit; poses are those of the centered clouds."""
+
+    source: PreparedCloud
+    target: PreparedCloud
+
+    def swapped(self) -> PreparedPair:
+        """The same clouds, the other one called source."""
+        return PreparedPair(self.target, self.source)
+
+    @cached_property
+    def chance(self) -> float:
+        """How far, relatively, sampling alone moves the score of a right pose (three standard deviations)."""
+        return 3 * NEIGHBOR_SPREAD * (2 / (len(self.source.points) + len(self.target.points))) ** 0.5
+
+    @cached_property
+    def smaller_size(self) -> int:
+        """Points of the smaller cloud."""
+        return min(len(self.source.points), len(self.target.points))
+
+    @cached_property
+    def for_search(self) -> PreparedPair:
+        """The pair with at most :data:`SEARCH_POINTS` points in each cloud."""
+        return self.thinned(SEARCH_POINTS)
+
+    def thinned(self, count: int) -> PreparedPair:
+        """The pair with at most ``count`` points in each cloud, taken as they come."""
+        return self._with(thin_by_radius, count)
+
+    @cached_property
+    def coarse(self) -> PreparedPair:
+        """The pair with at most :data:`COARSE_POINTS` points in each cloud, evenly spread whatever the density."""
+        return self._with(subsample_farthest, COARSE_POINTS)
+
+    def _with(self, thin: Callable[[Cloud, int], Cloud], count: int) -> PreparedPair:
+        clouds = (self.source, self.target)
+        few = (each if len(each.points) <= count else PreparedCloud(thin(each.points, count)) for each in clouds)
+        return PreparedPair(*few)
+
+    def score(self, poses: RigidTransform) -> Float[Tensor, "K"]:
+        """:func:`deepume.score.score_poses` with the spacings at hand."""
+        spacings = self.source.spacing, self.target.spacing
+        return score_poses(self.source.points, self.target.points, poses, spacings=spacings)
+
+    def surface_score(self, poses: RigidTransform) -> Float[Tensor, "K"]:
+        """:func:`deepume.score.surface_score` with spacings and normals at hand."""
+        spacings, normals = (self.source.spacing, self.target.spacing), (self.source.normals, self.target.normals)
+        return surface_score(self.source.points, self.target.points, poses, spacings=spacings, normals=normals)
+
+    @property
+    def dense(self) -> bool:
+        """True where neighborhoods are small against the object, so that normals mean something."""
+        return self.smaller_size >= DENSE_POINTS
+
+    def gicp(self, poses: RigidTransform, settings: GicpSettings) -> RigidTransform:
+        """Poses after GICP; clouds without neighborhoods are left to ICP."""
+        if self.smaller_size <= settings.neighbors:
+            return self.icp(poses)
+        return align_described(self.source.described, self.target.described, poses, settings)
+
+    def icp(self, poses: RigidTransform, settings: IcpSettings | None = None) -> RigidTransform:
+        """Poses after two-sided ICP."""
+        return refine_icp(self.source.points, self.target.points, poses, settings)
+
+
+def thin_by_radius(points: Cloud, count: int) -> Cloud:
+    """``count`` of the points: every so-manieth in order of the distance from the centroid.
+
+    Turns with the cloud, does not depend on the order of the points, and takes no more than a sort.
+    """
+    order = center(points).square().sum(-1).argsort(stable=True)
+    steps = torch.linspace(0, len(points) - 1, count, dtype=torch.float64).round().long()
+    return points[order[steps]]

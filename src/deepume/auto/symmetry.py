@@ -1,0 +1,120 @@
+"""Rotation symmetry of the object, from the poses that fit equally well: axes and orders, and what they explain."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from deepume.auto.cascade import refine_whole
+from deepume.auto.prepared import PreparedPair
+from deepume.hypotheses import ALIKE
+from deepume.result import Symmetry
+from deepume.rotation import geodesic_angle
+from deepume.score import EXACT_SCORE
+from deepume.transform import RigidTransform, rotation_angle, rotation_from_vector
+
+ORDERS = (8, 7, 6, 5, 4, 3, 2)
+"""Finite orders that are looked for, largest first: order 6 contains 3 and 2."""
+ODD_ANGLES_DEG = (17.0, 37.0, 101.0, 163.0)
+"""Turns that no small finite order explains: where all of them fit, the symmetry is continuous."""
+SAME_AXIS_DEG = 15.0
+STAYS_DEG = 8.0
+"""A turned pose that refinement moves farther than this did not fit where it was."""
+MOST_AXES = 13
+"""Axes of the cube, the most that are looked at."""
+ROUGHLY = 1.6
+"""Turned poses that fit worse than this, compared with the best one, are not worth refining."""
+TOLERANCE = 1.25
+"""A turn fits when it worsens the score by at most this many times what chance can do."""
+
+
+def find_symmetry(pair: PreparedPair, pose: RigidTransform, rivals: RigidTransform) -> Symmetry:
+    """Axes through the target's centroid about which the object can be turned unnoticed, most symmetric first.
+
+    Candidates are the axes of the turns between the best pose and its equals, and principal axes whose companions
+    have nearly equal variances. What the points cannot tell from a symmetry is called one.
+    """
+    axes = _distinct_axes(torch.cat([_turn_axes(rivals.rotation @ pose.rotation.mT), _likely_axes(pair)]))
+    orders = [_order_about(pair, pose, axis) for axis in axes]
+    kept = sorted((k for k, order in enumerate(orders) if order != 1), key=lambda k: (orders[k] != 0, -orders[k]))
+    kept = _without_sweeps(axes, orders, kept)
+    return Symmetry(axes[kept].reshape(-1, 3), tuple(orders[k] for k in kept))
+
+
+def explains(symmetry: Symmetry, turn: Float[Tensor, "3 3"], tolerance_deg: float = SAME_AXIS_DEG) -> bool:
+    """True where a rotation of the object is, nearly, a turn about one of its symmetry axes by an allowed angle."""
+    allowed = [_allowed_turns(axis, order) for axis, order in zip(symmetry.axes, symmetry.orders, strict=True)]
+    if symmetry.orders.count(0) > 1:
+        return True
+    if 0 in symmetry.orders:  # every half turn about a line across the axis of a body that is the same upside down
+        axis = symmetry.axes[symmetry.orders.index(0)]
+        if len(symmetry.orders) > 1 and float((turn @ axis) @ axis) < -0.95:
+            return True
+    turns = torch.cat([torch.eye(3, dtype=torch.float64)[None], *allowed])
+    return bool((torch.rad2deg(geodesic_angle(turn, turns)) < tolerance_deg).any())
+
+
+def _allowed_turns(axis: Float[Tensor, "3"], order: int) -> Float[Tensor, "K 3 3"]:
+    steps = order or 36
+    angles = torch.arange(1, steps, dtype=torch.float64) * (2 * torch.pi / steps)
+    return rotation_from_vector(angles.unsqueeze(-1) * axis)
+
+
+def _turn_axes(turns: Float[Tensor, "K 3 3"]) -> Float[Tensor, "K 3"]:
+    """Axes of rotations: the direction that each leaves alone (of the symmetric part: good at 180 degrees, too)."""
+    turns = turns[torch.rad2deg(rotation_angle(turns)) > SAME_AXIS_DEG]
+    return torch.linalg.eigh((turns + turns.mT) / 2).eigenvectors[..., -1]
+
+
+def _likely_axes(pair: PreparedPair) -> Float[Tensor, "K 3"]:
+    """Principal axes of the target about which the variances are alike."""
+    gaps = torch.maximum(pair.source.frame.eigenvalue_gaps(), pair.target.frame.eigenvalue_gaps())
+    chosen = [axis for axis, gap in ((2, gaps[0]), (0, gaps[1])) if float(gap) < ALIKE]
+    return pair.target.frame.axes.mT[chosen].reshape(-1, 3)
+
+
+def _distinct_axes(axes: Float[Tensor, "K 3"]) -> Float[Tensor, "A 3"]:
+    kept: list[Tensor] = []
+    limit = torch.cos(torch.deg2rad(torch.tensor(SAME_AXIS_DEG, dtype=torch.float64)))
+    for axis in axes:
+        if len(kept) < MOST_AXES and all(float((axis @ other).abs()) < float(limit) for other in kept):
+            kept.append(axis)
+    return torch.stack(kept) if kept else axes[:0]
+
+
+def _order_about(pair: PreparedPair, pose: RigidTransform, axis: Float[Tensor, "3"]) -> int:
+    """Order of the symmetry about an axis: 0 continuous, 1 none."""
+    parts = sorted({m / order for order in ORDERS for m in range(1, order // 2 + 1)})
+    angles = torch.tensor([*ODD_ANGLES_DEG, *(360 * part for part in parts)], dtype=torch.float64)
+    fits = _turns_fit(pair, pose, rotation_from_vector(torch.deg2rad(angles).unsqueeze(-1) * axis)).tolist()
+    odd, even = fits[: len(ODD_ANGLES_DEG)], dict(zip(parts, fits[len(ODD_ANGLES_DEG) :], strict=True))
+    if sum(odd) >= len(odd) - 1:  # one may fail by chance
+        return 0
+    whole = (order for order in ORDERS if all(even[m / order] for m in range(1, order // 2 + 1)))
+    return next(whole, 1)
+
+
+def _turns_fit(pair: PreparedPair, pose: RigidTransform, turns: Float[Tensor, "K 3 3"]) -> Bool[Tensor, "K"]:
+    """Which turned poses fit as well as the pose does, and stay where they are when refined."""
+    starts = RigidTransform(turns, torch.zeros(len(turns), 3, dtype=torch.float64)) @ pose[None]
+    best = pair.score(pose[None])
+    fits = pair.score(starts) <= ROUGHLY * best + EXACT_SCORE
+    if not bool(fits.any()):
+        return fits
+    starts = starts[fits]
+    refined = refine_whole(pair, starts)
+    stayed = torch.rad2deg(geodesic_angle(refined.rotation, starts.rotation)) < STAYS_DEG
+    as_well = pair.score(refined) <= best * (1 + TOLERANCE * pair.chance) + EXACT_SCORE
+    return fits.masked_scatter(fits, stayed & as_well)
+
+
+def _without_sweeps(axes: Float[Tensor, "A 3"], orders: list[int], kept: list[int]) -> list[int]:
+    """Of the many half-turn axes across an axis of revolution, one is named."""
+    continuous = [k for k in kept if orders[k] == 0]
+    if len(continuous) == 0:
+        return kept
+    if len(continuous) > 1:
+        return continuous[:2]
+    across = [k for k in kept if orders[k] and float((axes[k] @ axes[continuous[0]]).abs()) < 0.3]
+    return continuous + across[:1]
