@@ -45,6 +45,8 @@ def k_nearest(queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#ba
     """
     indices = neighbor_indices(queries, points, k)
     measured = torch.linalg.vector_norm(gather_points(points, indices) - queries.unsqueeze(-2), dim=-1)
+    if k == 1:
+        return Neighbors(measured, indices)
     # The search ranks by rounded numbers: points that nearly coincide may come in the wrong order.
     distances, order = measured.sort(dim=-1)
     return Neighbors(distances, indices.take_along_dim(order, -1))
@@ -196,7 +198,7 @@ def _search_tree(queries: Float[Tensor, "N 3"], points: Float[Tensor, "M 3"], k:
     tree = small_gicp.KdTree(_as_doubles(points))
     workers = torch.get_num_threads() if len(queries) >= THREADED_QUERIES else 1
     indices, _ = tree.batch_knn_search(_as_doubles(queries), k, num_threads=workers)
-    return torch.from_numpy(indices.astype(np.int64)).reshape(len(queries), k)
+    return torch.from_numpy(indices.view(np.int64)).reshape(len(queries), k)
 
 
 def _as_doubles(points: Float[Tensor, "N 3"]) -> np.ndarray:

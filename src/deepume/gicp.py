@@ -18,11 +18,15 @@ from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 
 
+NEIGHBORS = 10
+"""Nearest points that give a point its covariance."""
+
+
 @dataclass(frozen=True, slots=True)
 class GicpSettings:
     """One configuration of generalized ICP."""
 
-    neighbors: int = 10
+    neighbors: int = NEIGHBORS
     """Nearest points that give a point its covariance."""
     reach: float = 5.0
     """Points farther apart than this many point spacings are not paired."""
@@ -98,7 +102,7 @@ class DescribedCloud:
 
 
 def describe_cloud(
-    points: Float[Tensor, "N 3"], neighbors: int = 10, *, spacing: float | None = None
+    points: Float[Tensor, "N 3"], neighbors: int = NEIGHBORS, *, spacing: float | None = None
 ) -> DescribedCloud:
     """A cloud with its tree, and the normal and covariance of each point's neighborhood."""
     import small_gicp  # compiled, and only needed where a pose is refined on CPU

@@ -19,6 +19,9 @@ UNFIT_SCORE = 1.8
 """Clouds that are, on average, this many sampling distances apart do not fit: between the worst that noise made of
 right answers on validation shapes (1.6) and what different objects score (2.6)."""
 
+SURE = 0.9
+"""Answers of at least this confidence are called sure."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
@@ -80,7 +83,10 @@ class Registration:
     score: Float[Tensor, "*batch"]
     """Truth-free quality of the pose, lower is better; about 1 when two samplings of one surface coincide."""
     ambiguous: Bool[Tensor, "*batch"]
-    """True where a different pose explains the pair equally well, or the points leave the pose undetermined."""
+    """True where a different pose explains the pair equally well, or the points leave the pose undetermined.
+
+    Where the symmetry was estimated, only poses that it does not explain count.
+    """
     hypotheses: tuple[Hypothesis, ...] = ()
     """Distinct candidate poses, best first."""
     confidence: Float[Tensor, "*batch"] | None = None
@@ -101,8 +107,9 @@ class Registration:
 
     @property
     def sure(self) -> bool:
-        """True if one pose alone explains one pair, and explains it well."""
-        return not bool(self.ambiguous) and float(self.score) < UNFIT_SCORE
+        """True if one pose, up to symmetry, explains one pair and explains it well; by the confidence where it is known."""
+        well = float(self.score) < UNFIT_SCORE if self.confidence is None else float(self.confidence) >= SURE
+        return well and not bool(self.ambiguous)
 
     def explain(self) -> str:
         """The result of one pair in plain sentences."""
@@ -158,14 +165,30 @@ def _trust_sentences(result: Registration) -> list[str]:
     sentences = [f"Its score is {float(result.score):.2f}: {_fit_in_words(float(result.score))}."]
     if result.confidence is not None:
         sentences.append(f"The pose is right with a probability of {float(result.confidence):.0%}.")
+    if result.symmetry is not None and result.symmetry.orders:
+        sentences.append(f"The object looks the same when turned {_symmetry_in_words(result.symmetry)}.")
+    return sentences + _ambiguity_sentences(result)
+
+
+def _ambiguity_sentences(result: Registration) -> list[str]:
     rivals = sum(bool(each.equivalent) for each in result.hypotheses[1:])
-    if rivals:
+    named = result.symmetry is not None and bool(result.symmetry.orders)
+    if rivals and (bool(result.ambiguous) or not named):
         noun = "another pose fits" if rivals == 1 else f"{rivals} other poses fit"
-        why = ", as for a symmetric object" if float(result.score) < UNFIT_SCORE else ""
-        sentences.append(f"The answer is ambiguous: {noun} equally well{why}.")
-    elif bool(result.ambiguous):
-        sentences.append("The answer is ambiguous: the points leave part of the pose undetermined.")
-    return sentences
+        why = ", and symmetry does not explain it" if named else ""
+        return [f"The answer is ambiguous: {noun} equally well{why}."]
+    if bool(result.ambiguous):
+        return ["The answer is ambiguous: the points leave part of the pose undetermined."]
+    return ["Poses that differ by such a turn are equally right."] if named else []
+
+
+def _symmetry_in_words(symmetry: Symmetry) -> str:
+    """``by 1/4 about (0, 0, 1) and by any angle about (1, 0, 0)``."""
+    parts = []
+    for axis, order in zip(symmetry.axes.tolist(), symmetry.orders, strict=True):
+        direction = ", ".join(f"{value + 0.0:.2f}" for value in axis)
+        parts.append(f"{f'by 1/{order}' if order else 'by any angle'} about ({direction})")
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _fit_in_words(score: float) -> str:

@@ -35,7 +35,7 @@ def judge_poses(pair: PreparedPair, poses: RigidTransform, sampling: Sampling) -
     """Compare ``(K,)`` distinct poses, of which the first is the answer."""
     scores, answer = pair.score(poses), poses[0]
     as_well = explains_as_well(scores, len(pair.source.points) + len(pair.target.points))
-    symmetry = find_symmetry(pair.for_search, answer, poses[1:][as_well[1:]])
+    symmetry = find_symmetry(pair.for_search, poses, scores)
     same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
     rivals = scores[~same]
     features = describe_fit(pair, answer, sampling, float(rivals.min()) if len(rivals) else None)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepume.canonical import Frame, principal_frame
@@ -45,6 +46,14 @@ class PreparedCloud:
     def spacing(self) -> Float[Tensor, ""]:
         """Mean distance to the nearest other point, kept above rounding."""
         return torch.maximum(self.neighbor_distances[:, 1].mean(), 1e-9 * self.points.abs().max())
+
+    @cached_property
+    def local_spacing(self) -> Float[Tensor, "N"]:
+        """The spacing around each point, from the distance to its last neighbor: whatever the density elsewhere."""
+        last = self.neighbor_distances.shape[-1] - 1
+        # The mean distance to the k-th neighbor on a surface is Gamma(k + 1/2) / Gamma(k) times a length.
+        growth = math.gamma(last + 0.5) / math.gamma(last) / math.gamma(1.5)
+        return torch.maximum(self.neighbor_distances[:, -1] / growth, 1e-9 * self.points.abs().max())
 
     @cached_property
     def described(self) -> DescribedCloud:
@@ -128,11 +137,16 @@ class PreparedPair:
         return refine_icp(self.source.points, self.target.points, poses, settings)
 
 
-def thin_by_radius(points: Cloud, count: int) -> Cloud:
-    """``count`` of the points: every so-manieth in order of the distance from the centroid.
+def thin_by_radius(points: Cloud, count: int) -> Float[Tensor, "K 3"]:
+    """``count`` of the points, at distances from the centroid as they come."""
+    return points[rows_by_radius(points, count)]
+
+
+def rows_by_radius(points: Cloud, count: int) -> Int[Tensor, "K"]:
+    """At most ``count`` rows, evenly spaced in the order of the distance from the centroid.
 
     Turns with the cloud, does not depend on the order of the points, and takes no more than a sort.
     """
     order = center(points).square().sum(-1).argsort(stable=True)
-    steps = torch.linspace(0, len(points) - 1, count, dtype=torch.float64).round().long()
-    return points[order[steps]]
+    steps = torch.linspace(0, len(points) - 1, min(count, len(points)), dtype=torch.float64)
+    return order[steps.round().long()]

@@ -29,30 +29,33 @@ TOLERANCE = 1.25
 """A turn fits when it worsens the score by at most this many times what chance can do."""
 
 
-def find_symmetry(pair: PreparedPair, pose: RigidTransform, rivals: RigidTransform) -> Symmetry:
+def find_symmetry(pair: PreparedPair, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Symmetry:
     """Axes through the target's centroid about which the object can be turned unnoticed, most symmetric first.
 
     Candidates are the axes of the turns between the best pose and its equals, and principal axes whose companions
     have nearly equal variances. What the points cannot tell from a symmetry is called one.
     """
-    axes = _distinct_axes(torch.cat([_turn_axes(rivals.rotation @ pose.rotation.mT), _likely_axes(pair)]))
-    orders = [_order_about(pair, pose, axis) for axis in axes]
+    equals = scores <= scores[0] * (1 + TOLERANCE * pair.chance) + EXACT_SCORE
+    turns = poses.rotation[equals] @ poses.rotation[0].mT
+    axes = _distinct_axes(torch.cat([_turn_axes(turns), _likely_axes(pair)]))
+    orders = [_order_about(pair, poses[0], axis, turns) for axis in axes]
     kept = sorted((k for k, order in enumerate(orders) if order != 1), key=lambda k: (orders[k] != 0, -orders[k]))
     kept = _without_sweeps(axes, orders, kept)
     return Symmetry(axes[kept].reshape(-1, 3), tuple(orders[k] for k in kept))
 
 
 def explains(symmetry: Symmetry, turn: Float[Tensor, "3 3"], tolerance_deg: float = SAME_AXIS_DEG) -> bool:
-    """True where a rotation of the object is, nearly, a turn about one of its symmetry axes by an allowed angle."""
-    allowed = [_allowed_turns(axis, order) for axis, order in zip(symmetry.axes, symmetry.orders, strict=True)]
+    """True where a rotation of the object is, nearly, one that its symmetry axes allow, or two of them in turn."""
     if symmetry.orders.count(0) > 1:
         return True
-    if 0 in symmetry.orders:  # every half turn about a line across the axis of a body that is the same upside down
+    if 0 in symmetry.orders and len(symmetry.orders) > 1:
         axis = symmetry.axes[symmetry.orders.index(0)]
-        if len(symmetry.orders) > 1 and float((turn @ axis) @ axis) < -0.95:
+        if float((turn @ axis) @ axis) < -0.95:  # upside down, and then any angle will do
             return True
-    turns = torch.cat([torch.eye(3, dtype=torch.float64)[None], *allowed])
-    return bool((torch.rad2deg(geodesic_angle(turn, turns)) < tolerance_deg).any())
+    turns = [_allowed_turns(axis, order) for axis, order in zip(symmetry.axes, symmetry.orders, strict=True)]
+    turns = torch.cat([torch.eye(3, dtype=torch.float64)[None], *turns])
+    twice = (turns.unsqueeze(0) @ turns.unsqueeze(1)).flatten(0, 1)
+    return bool((torch.rad2deg(geodesic_angle(turn, twice)) < tolerance_deg).any())
 
 
 def _allowed_turns(axis: Float[Tensor, "3"], order: int) -> Float[Tensor, "K 3 3"]:
@@ -61,13 +64,13 @@ def _allowed_turns(axis: Float[Tensor, "3"], order: int) -> Float[Tensor, "K 3 3
     return rotation_from_vector(angles.unsqueeze(-1) * axis)
 
 
-def _turn_axes(turns: Float[Tensor, "K 3 3"]) -> Float[Tensor, "K 3"]:
+def _turn_axes(turns: Float[Tensor, "K 3 3"]) -> Float[Tensor, "A 3"]:
     """Axes of rotations: the direction that each leaves alone (of the symmetric part: good at 180 degrees, too)."""
     turns = turns[torch.rad2deg(rotation_angle(turns)) > SAME_AXIS_DEG]
     return torch.linalg.eigh((turns + turns.mT) / 2).eigenvectors[..., -1]
 
 
-def _likely_axes(pair: PreparedPair) -> Float[Tensor, "K 3"]:
+def _likely_axes(pair: PreparedPair) -> Float[Tensor, "A 3"]:
     """Principal axes of the target about which the variances are alike."""
     gaps = torch.maximum(pair.source.frame.eigenvalue_gaps(), pair.target.frame.eigenvalue_gaps())
     chosen = [axis for axis, gap in ((2, gaps[0]), (0, gaps[1])) if float(gap) < ALIKE]
@@ -83,11 +86,16 @@ def _distinct_axes(axes: Float[Tensor, "K 3"]) -> Float[Tensor, "A 3"]:
     return torch.stack(kept) if kept else axes[:0]
 
 
-def _order_about(pair: PreparedPair, pose: RigidTransform, axis: Float[Tensor, "3"]) -> int:
-    """Order of the symmetry about an axis: 0 continuous, 1 none."""
+def _order_about(
+    pair: PreparedPair, pose: RigidTransform, axis: Float[Tensor, "3"], known: Float[Tensor, "K 3 3"]
+) -> int:
+    """Order of the symmetry about an axis: 0 continuous, 1 none. Turns that are ``known`` to fit need no trial."""
     parts = sorted({m / order for order in ORDERS for m in range(1, order // 2 + 1)})
     angles = torch.tensor([*ODD_ANGLES_DEG, *(360 * part for part in parts)], dtype=torch.float64)
-    fits = _turns_fit(pair, pose, rotation_from_vector(torch.deg2rad(angles).unsqueeze(-1) * axis)).tolist()
+    turns = rotation_from_vector(torch.deg2rad(angles).unsqueeze(-1) * axis)
+    both_ways = torch.cat([known, known.mT])
+    seen = torch.rad2deg(geodesic_angle(turns.unsqueeze(1), both_ways)).amin(-1) < STAYS_DEG
+    fits = (seen | _turns_fit(pair, pose, turns)).tolist()
     odd, even = fits[: len(ODD_ANGLES_DEG)], dict(zip(parts, fits[len(ODD_ANGLES_DEG) :], strict=True))
     if sum(odd) >= len(odd) - 1:  # one may fail by chance
         return 0

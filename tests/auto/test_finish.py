@@ -1,0 +1,98 @@
+"""Which refinement a pair gets, and what it is worth."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from deepume import RigidTransform
+from deepume.auto.copies import are_copies, lock_onto_shared
+from deepume.auto.finish import Sampling, finish_pose
+from deepume.auto.placement import prepare_pair
+from deepume.auto.prepared import PreparedPair
+from deepume.datasets import make_shape
+from deepume.metrics import rotation_error_deg
+from deepume.transform import rotation_from_vector
+from strategies import generator, random_motion
+
+SHAPES = ("chair", "body", "hand")
+
+
+def samples(family: str, n: int, seed: int = 0) -> Tensor:
+    return make_shape(family, generator=generator(3)).sample(n, generator=generator(seed))
+
+
+def shared(family: str, n: int) -> tuple[Tensor, Tensor]:
+    points = samples(family, 2 * n)
+    return points[:n], points[n // 2 : n // 2 + n]
+
+
+def copies(family: str, n: int, noise: float = 0.01) -> tuple[Tensor, Tensor]:
+    points = samples(family, n)
+    return points, points + noise * torch.randn(points.shape, generator=generator(9), dtype=torch.float64)
+
+
+def independent(family: str, n: int) -> tuple[Tensor, Tensor]:
+    return samples(family, n, 1), samples(family, n, 2)
+
+
+def prepared(source: Tensor, target: Tensor) -> tuple[PreparedPair, RigidTransform, RigidTransform]:
+    """The pair, its true pose, and a pose two degrees away."""
+    motion = random_motion(0)
+    pair, placement = prepare_pair(source, motion.apply(target))
+    truth = placement.enter(motion[None])[0]
+    step = rotation_from_vector(torch.tensor([0.02, -0.02, 0.02], dtype=torch.float64))
+    return pair, truth, RigidTransform(step, torch.zeros(3, dtype=torch.float64)) @ truth
+
+
+@pytest.mark.parametrize("family", SHAPES)
+@pytest.mark.parametrize("n", [128, 600])
+def test_shared_points_fix_the_pose_to_rounding(family: str, n: int) -> None:
+    pair, truth, start = prepared(*shared(family, n))
+    finish = finish_pose(pair, start)
+    assert finish.sampling is Sampling.SHARED
+    assert rotation_error_deg(finish.pose, truth) < 1e-6
+
+
+@pytest.mark.parametrize("make", [copies, independent])
+@pytest.mark.parametrize("n", [64, 600])
+def test_nothing_is_locked_onto_where_nothing_is_shared(make, n: int) -> None:
+    pair, truth, _ = prepared(*make("chair", n))
+    assert lock_onto_shared(pair, truth) is None
+
+
+@pytest.mark.parametrize("family", SHAPES)
+@pytest.mark.parametrize("n", [64, 256, 1000])
+def test_copies_are_told_from_independent_samplings(family: str, n: int) -> None:
+    for make, expected in ((copies, True), (independent, False)):
+        pair, truth, start = prepared(*make(family, n))
+        assert are_copies(pair, truth) is expected
+        assert are_copies(pair, start) is expected
+
+
+def test_noisy_copies_are_placed_better_than_by_nearest_points() -> None:
+    errors = {"ours": 0.0, "icp": 0.0, "gicp": 0.0}
+    for family in SHAPES:
+        pair, truth, start = prepared(*copies(family, 600, noise=0.03))
+        finish = finish_pose(pair, start)
+        assert finish.sampling is Sampling.COPIES
+        errors["ours"] += float(rotation_error_deg(finish.pose, truth))
+        errors["icp"] += float(rotation_error_deg(pair.icp(start[None])[0], truth))
+        errors["gicp"] += float(rotation_error_deg(pair.gicp(start[None], _two_sided())[0], truth))
+    assert errors["ours"] < errors["icp"]
+    assert errors["ours"] < 0.5 * errors["gicp"]
+
+
+def _two_sided():
+    from deepume.gicp import GicpSettings
+
+    return GicpSettings()
+
+
+@pytest.mark.parametrize("n", [100, 500])
+def test_a_finished_pose_never_scores_clearly_worse_than_its_start(n: int) -> None:
+    pair, truth, start = prepared(*independent("chair", n))
+    for pose in (truth, start, RigidTransform(random_motion(5).rotation, truth.translation)):
+        finish = finish_pose(pair, pose)
+        score = pair.surface_score if pair.dense else pair.score
+        before, after = score(RigidTransform.stack([pose, finish.pose]))
+        assert after <= before * (1 + pair.chance)

@@ -1,0 +1,78 @@
+"""Symmetry by name, and what it explains."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from deepume import Registration, RigidTransform, Symmetry, register
+from deepume.auto.symmetry import explains
+from deepume.datasets import make_shape
+from deepume.transform import rotation_from_vector
+from strategies import generator, random_motion
+
+Z = torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64)
+
+
+def registered(family: str, n: int = 700) -> tuple[Registration, RigidTransform, Tensor]:
+    """Result, true motion, and the axes of the shape as the target has them."""
+    shape, motion = make_shape(family, generator=generator(2)), random_motion(6)
+    source, target = (shape.sample(n, generator=generator(k)) for k in (3, 4))
+    return register(source, motion.apply(target)), motion, shape.symmetry.axes @ motion.rotation.mT
+
+
+@pytest.mark.parametrize(
+    ("family", "order"), [("pyramid", 4), ("cone", 0), ("vase", 0), ("nut", 6), ("table", 2), ("tetrahedron", 3)]
+)
+def test_axes_and_orders_are_named(family: str, order: int) -> None:
+    result, _, axes = registered(family)
+    assert result.symmetry is not None
+    assert result.symmetry.orders[0] == order
+    assert float((result.symmetry.axes @ axes.mT).abs().max()) > 0.99
+    assert not bool(result.ambiguous)
+    words = "by any angle" if order == 0 else f"by 1/{order}"
+    assert f"looks the same when turned {words} about" in result.explain()
+
+
+@pytest.mark.parametrize("family", ["airplane", "chair", "body", "boat"])
+def test_an_object_without_symmetry_has_none(family: str) -> None:
+    result, _, _ = registered(family)
+    assert result.symmetry is not None
+    assert result.symmetry.orders == ()
+    assert "looks the same" not in result.explain()
+
+
+def test_every_pose_of_a_symmetric_object_that_is_called_equal_differs_by_a_symmetry() -> None:
+    result, motion, _ = registered("pyramid")
+    quarter = make_shape("pyramid", generator=generator(2)).symmetry.rotations()
+    for each in result.hypotheses:
+        turn = motion.rotation.mT @ each.target_from_source.rotation
+        nearest = float((turn - quarter).abs().amax((-2, -1)).min())
+        assert (nearest < 0.1) == bool(each.equivalent)
+
+
+def turn(axis: Tensor, degrees: float) -> Tensor:
+    return rotation_from_vector(torch.deg2rad(torch.tensor(degrees, dtype=torch.float64)) * axis)
+
+
+def test_a_symmetry_explains_its_own_turns_and_no_others() -> None:
+    x = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
+    fourfold = Symmetry(Z[None], (4,))
+    assert all(explains(fourfold, turn(Z, degrees)) for degrees in (0, 90, 180, 270, 93))
+    assert not any(explains(fourfold, turn(Z, degrees)) for degrees in (45, 60, 120))
+    assert not explains(fourfold, turn(x, 90))
+    vase = Symmetry(Z[None], (0,))
+    assert all(explains(vase, turn(Z, degrees)) for degrees in range(0, 360, 7))
+    assert not explains(vase, turn(x, 180))
+    cylinder = Symmetry(torch.stack([Z, x]), (0, 2))
+    assert explains(cylinder, turn(Z, 50) @ turn(x, 180))
+    assert not explains(cylinder, turn(x, 90))
+    assert explains(Symmetry(torch.stack([Z, x]), (0, 0)), random_motion(0).rotation)
+    assert not explains(Symmetry(torch.zeros(0, 3, dtype=torch.float64), ()), turn(Z, 90))
+
+
+def test_rivals_that_symmetry_does_not_explain_are_ambiguous() -> None:
+    """Four different rods on a disk: with so few points, some quarter turns fit as well and others do not."""
+    corners = torch.tensor([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 1.02], [0.3, 0.3, 0.3]]).double()
+    result = register(corners, random_motion(0).apply(corners + 0.05 * random_motion(3).translation))
+    assert result.confidence is not None
+    assert result.symmetry is not None
