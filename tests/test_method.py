@@ -4,7 +4,7 @@ from deepume import Claim, Method, get_method, list_methods
 from deepume.api import find_method
 from deepume.errors import UnknownNameError
 
-PINNED = ["identity", "pca", "ume", "ume-3", "icp", "frames-icp", "frames-gicp", "grid-icp"]
+PINNED = ["auto", "identity", "pca", "ume", "ume-3", "icp", "frames-icp", "frames-gicp", "grid-icp"]
 
 
 def test_the_pinned_names_are_there_once() -> None:
@@ -32,5 +32,5 @@ def test_an_unknown_name_gets_a_suggestion_and_the_list(name: str, hint: str) ->
 
 @pytest.mark.parametrize("name", ["", "zzzzzz"])
 def test_a_name_unlike_any_gets_the_list(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=rf"Unknown method {name!r}\. Known: identity, pca"):
+    with pytest.raises(UnknownNameError, match=rf"Unknown method {name!r}\. Known: auto, identity"):
         find_method(name)

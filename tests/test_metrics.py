@@ -7,6 +7,7 @@ from scipy.spatial.transform import Rotation
 from deepume import RigidTransform
 from deepume.datasets import Law, draw_rotation
 from deepume.metrics import (
+    calibration_error,
     chamfer_ratio,
     euler_angles,
     is_right,
@@ -110,3 +111,11 @@ def test_an_equivalent_pose_is_right_and_a_wrong_one_is_not() -> None:
         verdicts.append(bool(is_right(estimate, truth, square, truth.apply(square))))
     assert verdicts == [True, True, True, False]
     assert float(chamfer_ratio(truth, truth, square, truth.apply(square))) == 1
+
+
+def test_a_calibration_error_is_the_gap_between_word_and_deed() -> None:
+    right = torch.tensor([1.0, 1, 1, 0])
+    assert calibration_error(torch.full((4,), 0.75), right) == 0
+    assert calibration_error(torch.full((4,), 0.95), right) == pytest.approx(0.2)
+    assert calibration_error(right, right) == 0
+    assert calibration_error(1 - right, right) == 1

@@ -17,7 +17,6 @@ from deepume.score import sampling_distance
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 
-
 NEIGHBORS = 10
 """Nearest points that give a point its covariance."""
 
@@ -72,11 +71,11 @@ def _gicp_pair(
     source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], starts: Float[Tensor, "K 4 4"], settings: GicpSettings
 ) -> RigidTransform:
     """All poses of one pair; partners are looked for in one cloud, which must not depend on who is called source."""
-    clouds = describe_cloud(source, settings.neighbors), describe_cloud(target, settings.neighbors)
+    moving, fixed = describe_cloud(source, settings.neighbors), describe_cloud(target, settings.neighbors)
     poses = RigidTransform(starts[:, :3, :3], starts[:, :3, 3])
     if (len(source), float(rms_radius(source))) <= (len(target), float(rms_radius(target))):
-        return align_described(*clouds, poses, settings)
-    return align_described(*clouds[::-1], poses.inverse(), settings).inverse()
+        return align_described(moving, fixed, poses, settings)
+    return align_described(fixed, moving, poses.inverse(), settings).inverse()
 
 
 def align_described(

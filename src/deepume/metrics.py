@@ -80,3 +80,10 @@ def is_right(estimate: RigidTransform, truth: RigidTransform, source: Source, ta
     """Rotation within 10 degrees of the truth, or a fit as good as the truth's (an equivalent pose)."""
     close = rotation_error_deg(estimate, truth) <= RIGHT_ANGLE_DEG
     return close | (chamfer_ratio(estimate, truth, source, target) <= RIGHT_CHAMFER_RATIO)
+
+
+def calibration_error(stated: Float[Tensor, "N"], right: Float[Tensor, "N"], bins: int = 10) -> float:
+    """Expected calibration error: gap between stated probability and frequency, over bins of stated probability."""
+    places = (stated * bins).long().clamp_max(bins - 1)
+    gaps = torch.zeros(bins, dtype=stated.dtype, device=stated.device).index_add_(0, places, stated - right)
+    return float(gaps.abs().sum() / len(stated))

@@ -107,7 +107,7 @@ class Registration:
 
     @property
     def sure(self) -> bool:
-        """True if one pose, up to symmetry, explains one pair and explains it well; by the confidence where it is known."""
+        """True if one pose, up to symmetry, explains one pair well: by its confidence where that is known."""
         well = float(self.score) < UNFIT_SCORE if self.confidence is None else float(self.confidence) >= SURE
         return well and not bool(self.ambiguous)
 

@@ -56,7 +56,7 @@ def check_broken_pair(seed: int) -> bool:
     """True if the pair was answered; any exception but ours fails the test."""
     draws = generator(seed)
     names, choice = list_methods(), torch.randint(1 << 30, (5,), generator=draws).tolist()
-    method = names[choice[0] % len(names)] if choice[0] % 3 else "frames-gicp"
+    method = names[choice[0] % len(names)] if choice[0] % 3 else "auto"
     source = broken_cloud(2 * seed)
     target = source if choice[4] % 4 == 0 else broken_cloud(2 * seed + 1)
     start = time.perf_counter()

@@ -29,6 +29,28 @@ def test_every_method_registers_unequal_sizes(method: str) -> None:
         assert rotation_error_deg(result.target_from_source, motion) < 5
 
 
+@pytest.mark.parametrize("effort", ["fast", "auto", "thorough"])
+def test_every_effort_gives_an_answer(effort: str) -> None:
+    source, target, motion = clouds(300, 300)
+    result = register(source, target, effort=effort)
+    assert rotation_error_deg(result.target_from_source, motion) < 5
+    assert result.confidence is not None
+    assert 0 <= float(result.confidence) <= 1
+
+
+def test_effort_and_time_are_for_the_method_that_can_use_them() -> None:
+    source, target, _ = clouds(60, 60)
+    with pytest.raises(UnknownNameError, match="fast"):
+        register(source, target, effort="quick")
+    for wrong in ({"effort": "fast"}, {"time_limit": 1}):
+        with pytest.raises(DeepumeError, match="'pca' has none"):
+            register(source, target, method="pca", **wrong)
+    for limit in (0, -1, float("nan")):
+        with pytest.raises(DeepumeError, match="above 0"):
+            register(source, target, time_limit=limit)
+    assert register(source, target, time_limit=1).score.isfinite()
+
+
 def test_three_hundred_points_against_fifteen_hundred() -> None:
     source, target, motion = clouds(300, 1500)
     assert rotation_error_deg(register(source, target).target_from_source, motion) < 1.5

@@ -73,12 +73,26 @@ def test_residuals_are_the_distances_of_the_moved_points() -> None:
     assert worst(result.residuals, torch.cdist(moved, target).amin(-1)) < 1e-6
 
 
-def test_a_symmetric_object_is_called_ambiguous_and_its_poses_are_listed() -> None:
+def test_the_poses_of_a_symmetric_object_are_listed_and_its_symmetry_named() -> None:
     steps = torch.linspace(-1, 1, 4, dtype=torch.float64)
     cube, motion = torch.cartesian_prod(steps, steps, steps), random_motion(0)
     result = register(cube, motion.apply(cube))
-    assert bool(result.ambiguous)
-    assert "equally well" in result.explain()
-    assert sum(bool(each.equivalent) for each in result.hypotheses) == len(result.hypotheses) >= 4
+    assert not bool(result.ambiguous)
+    assert result.symmetry is not None
+    assert result.symmetry.orders[0] == 4
+    assert "equally right" in result.explain()
+    assert sum(bool(each.equivalent) for each in result.hypotheses) >= 4
     chair, _, _ = clouds(250, 10)
-    assert not bool(register(chair, motion.apply(chair)).ambiguous)
+    alone = register(chair, motion.apply(chair))
+    assert not bool(alone.ambiguous)
+    assert alone.symmetry is not None
+    assert alone.symmetry.orders == ()
+
+
+def test_without_an_estimate_of_symmetry_equal_poses_are_ambiguous() -> None:
+    steps = torch.linspace(-1, 1, 4, dtype=torch.float64)
+    cube, motion = torch.cartesian_prod(steps, steps, steps), random_motion(0)
+    result = register(cube, motion.apply(cube), method="frames-gicp")
+    assert bool(result.ambiguous)
+    assert result.symmetry is None
+    assert "equally well" in result.explain()

@@ -63,7 +63,7 @@ def test_effort_decides_how_far_the_search_goes(begun: list[str]) -> None:
 
 
 def test_a_time_limit_ends_the_search_between_stages(begun: list[str]) -> None:
-    source, target, motion = clouds("chair", 70)
+    source, target, _ = clouds("chair", 70)
     result = Auto(Effort.THOROUGH, time_limit=1e-6)(source, target)
     assert begun == []
     assert result.score.isfinite()
@@ -97,7 +97,7 @@ def test_a_rival_that_fits_as_well_is_a_doubt() -> None:
 
 
 def test_candidates_are_sorted_and_distinct() -> None:
-    pair, placement = prepare_pair(*clouds("chair", 150)[:2])
+    pair, _ = prepare_pair(*clouds("chair", 150)[:2])
     poses = random_motion(1, 12)
     found = Candidates.rank(pair, RigidTransform.concatenate([poses, poses]))
     assert bool((found.scores[1:] >= found.scores[:-1]).all())

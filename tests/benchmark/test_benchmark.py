@@ -7,8 +7,8 @@ import pytest
 from deepume.benchmark import SUITES, Suite, read_record, run_suite, to_markdown, write_record
 from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
 from deepume.benchmark.references import REFERENCES
-from deepume.benchmark.runner import measure_pair
-from deepume.benchmark.statistics import STATISTICS, bootstrap_draws
+from deepume.benchmark.runner import measure_pair, methods_of
+from deepume.benchmark.statistics import CONFIDENCE, STATISTICS, bootstrap_draws
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
 from deepume.errors import DeepumeError, UnknownNameError
 
@@ -96,7 +96,28 @@ def test_published_records_are_complete(path: Path) -> None:
     assert "dirty" not in record.commit
     assert record.versions["torch"] != "not installed"
     for row in record.rows:
-        assert set(row.figures) == set(STATISTICS)
+        assert set(STATISTICS) - CONFIDENCE <= set(row.figures) <= set(STATISTICS)
         assert row.pairs >= 1
     if any(row.set in TEST_SETS for row in record.rows):
         assert record.date in (RESULTS / LEDGER).read_text()
+
+
+def test_a_method_that_states_its_confidence_is_held_to_it() -> None:
+    suite = replace(SMALL, methods=("auto", "auto-fast", "auto-unlearned", "pca"), pairs=2)
+    for row in run_suite(suite, None):
+        assert (set(row.figures) >= CONFIDENCE) == row.method.startswith("auto")
+        assert row.figures["right"].value == 1
+    different = run_suite(replace(suite, methods=("auto",), scenarios=(Scenario.DIFFERENT,)), None)[0]
+    assert different.figures["right"].value == 0
+
+
+def test_optional_rows_are_left_out_where_they_are_not_there() -> None:
+    assert methods_of(replace(SMALL, optional=("pca", "no such peer"))) == [*SMALL.methods, "pca"]
+
+
+def test_the_default_suite_covers_every_size_and_kind_of_pair() -> None:
+    conditions = list(SUITES["default"].conditions())
+    assert len(set(conditions)) == len(conditions)
+    assert {each.points for each in conditions} == {64, 128, 256, 1024}
+    assert {each.set for each in conditions} == {"stanford", "faust", "modelnet40-test", "procedural"}
+    assert Scenario.DIFFERENT in {each.scenario for each in conditions}

@@ -33,13 +33,20 @@ def test_quiet_prints_a_matrix_that_numpy_reads(run, files) -> None:
     assert error_deg(matrix, files.truth) < 1
 
 
-def test_an_ambiguous_answer_is_written_and_exits_with_3(run, tmp_path: Path) -> None:
+def test_an_answer_it_is_not_sure_of_is_written_and_exits_with_3(run, files, tmp_path: Path) -> None:
+    write_points(tmp_path / "ball.ply", torch.nn.functional.normalize(read_points(files.source) + 0.1, dim=-1))
+    outcome = run("register", files.source, tmp_path / "ball.ply", "-o", tmp_path / "moved.ply")
+    assert outcome.code == 3
+    assert "do not fit" in outcome.out
+    assert (tmp_path / "moved.ply").is_file()
+
+
+def test_an_ambiguous_answer_exits_with_3(run, tmp_path: Path) -> None:
     corners = torch.tensor([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)])
     write_points(tmp_path / "cube.ply", corners)
-    outcome = run("register", tmp_path / "cube.ply", tmp_path / "cube.ply", "-o", tmp_path / "moved.ply")
+    outcome = run("register", tmp_path / "cube.ply", tmp_path / "cube.ply", "--method", "frames-gicp")
     assert outcome.code == 3
     assert "ambiguous" in outcome.out
-    assert (tmp_path / "moved.ply").is_file()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +104,15 @@ def test_json_is_plain_json(run, files, tmp_path: Path) -> None:
     run("register", files.source, files.target, "--json", tmp_path / "result.json")
     plain = json.loads((tmp_path / "result.json").read_text())
     assert np.array(plain["target_from_source"]["matrix"]).shape == (4, 4)
-    assert plain["confidence"] is None
+    assert 0 <= plain["confidence"] <= 1
+    assert np.array(plain["covariance"]).shape == (6, 6)
+
+
+def test_effort_and_time_limit_are_flags(run, files) -> None:
+    outcome = run("register", files.source, files.target, "--quiet", "--effort", "fast", "--time-limit", "5")
+    assert error_deg(np.loadtxt(io.StringIO(outcome.out)), files.truth) < 1
+    assert run("register", files.source, files.target, "--effort", "quick").code == 2
+    assert run("register", files.source, files.target, "--method", "pca", "--effort", "fast").code == 2
 
 
 def test_points_that_were_dropped_do_not_spoil_the_picture(run, files, tmp_path: Path) -> None:

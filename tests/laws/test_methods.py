@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from deepume.auto import AUTO
 from deepume.baselines import BASELINES
 from deepume.canonical import principal_frame
 from deepume.datasets import Law, draw_motion, make_shape
@@ -25,8 +26,8 @@ from deepume.testing import (
 )
 from deepume.transform import RigidTransform
 
-TABLE = {entry.name: entry for entry in BASELINES}
-SLOW = ("frames-icp", "grid-icp")
+TABLE = {entry.name: entry for entry in (AUTO, *BASELINES)}
+SLOW = ("auto", "frames-icp", "grid-icp")
 FAMILIES = ("chair", "mug", "hammer", "blob")
 CASES = [(name, family) for name in TABLE for family in (("hammer", "blob") if name in SLOW else FAMILIES)]
 
@@ -50,9 +51,14 @@ def test_claims_hold_in_single_precision(name: str) -> None:
     check_method(TABLE[name].make(), source.float(), target.float(), TABLE[name].claims)
 
 
-def test_claims_hold_where_gicp_polishes() -> None:
-    claims = TABLE["frames-gicp"].claims - {Claim.BATCH}
-    check_method(TABLE["frames-gicp"].make(), *make_clouds("chair", 450, 420), claims)
+@pytest.mark.parametrize("name", ["auto", "frames-gicp"])
+def test_claims_hold_where_gicp_polishes(name: str) -> None:
+    claims = TABLE[name].claims - {Claim.BATCH}
+    check_method(TABLE[name].make(), *make_clouds("chair", 450, 420), claims)
+
+
+def test_the_default_method_claims_every_law() -> None:
+    assert AUTO.claims == set(Claim)
 
 
 @pytest.mark.parametrize("entry", BASELINES, ids=lambda entry: entry.name)

@@ -58,14 +58,19 @@ class Candidates:
 
 
 def search_poses(
-    pair: PreparedPair, effort: Effort, deadline: float | None, given: RigidTransform | None = None
+    pair: PreparedPair,
+    effort: Effort,
+    deadline: float | None,
+    given: RigidTransform | None = None,
+    *,
+    learned: bool = True,
 ) -> Candidates:
     """Hypotheses of the pair from as many stages as the effort, the doubt and the clock (``deadline``) ask for."""
     pair = pair.for_search
     found = from_signs(pair)
     if given is not None:
         found = found.join(Candidates.rank(pair, given))
-    for stage in _stages(pair, effort):
+    for stage in _stages(pair, effort, learned):
         late = deadline is not None and time.monotonic() > deadline
         if late or (effort is Effort.AUTO and not in_doubt(pair, found)):
             break
@@ -73,11 +78,13 @@ def search_poses(
     return found
 
 
-def _stages(pair: PreparedPair, effort: Effort) -> tuple[Callable[[PreparedPair], Candidates], ...]:
+def _stages(pair: PreparedPair, effort: Effort, learned: bool) -> tuple[Callable[[PreparedPair], Candidates], ...]:
     """From cheap to dear; the network's hypotheses find more than frames and grid on the sparsest clouds alone."""
     if effort is Effort.FAST:
         return ()
-    return (from_frames, from_network, from_grid) if pair.smaller_size < NETWORK_POINTS else (from_frames, from_grid)
+    if learned and pair.smaller_size < NETWORK_POINTS:
+        return from_frames, from_network, from_grid
+    return from_frames, from_grid
 
 
 def in_doubt(pair: PreparedPair, found: Candidates) -> bool:

@@ -39,9 +39,13 @@ def pose_covariance(pair: PreparedPair, pose: RigidTransform, sampling: Sampling
         near = partners.distances <= 1e-2 * pair.target.spacing
     rows, errors = jacobian[near].flatten(0, 1), offsets[near].flatten()
     variance = errors.square().mean().clamp_min(1e-20)
-    information = rows.mT @ rows
-    damping = 1e-9 * information.diagonal().mean() * torch.eye(6, dtype=moved.dtype)
-    return _inflation(pair, sampling) * variance * torch.linalg.inv(information + damping)
+    return _inflation(pair, sampling) * variance * _invert(rows.mT @ rows)
+
+
+def _invert(information: Float[Tensor, "6 6"]) -> Float[Tensor, "6 6"]:
+    """The inverse; a direction that nothing is known of gets a huge variance rather than none."""
+    values, vectors = torch.linalg.eigh(information)
+    return (vectors / torch.maximum(values, 1e-9 * values[-1])) @ vectors.mT
 
 
 def _inflation(pair: PreparedPair, sampling: Sampling) -> float:

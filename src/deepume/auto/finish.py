@@ -41,7 +41,7 @@ class Finish(NamedTuple):
     sampling: Sampling
 
 
-def finish_pose(pair: PreparedPair, pose: RigidTransform) -> Finish:
+def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = True) -> Finish:
     """Refine one pose on the whole clouds; where a step would make its own score worse, the pose before is kept.
 
     Shared points fix the pose exactly and noisy copies to a fraction of the noise. Without either, differently
@@ -60,7 +60,7 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform) -> Finish:
     if pair.dense:
         fine = pair.gicp(pose[None], FINE_GICP)[0]
         return Finish(_better(pair.surface_score, pose, fine), Sampling.INDEPENDENT)
-    return Finish(_with_second_opinion(pair, pose), Sampling.INDEPENDENT)
+    return Finish(_with_second_opinion(pair, pose) if learned else pose, Sampling.INDEPENDENT)
 
 
 def _with_second_opinion(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:

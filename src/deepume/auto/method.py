@@ -34,6 +34,8 @@ class Auto:
     """Seconds after which no further stage is begun; the best pose so far is then finished."""
     initial: RigidTransform | None = None
     """A pose of the caller's that joins the hypotheses."""
+    learned: bool = True
+    """Let the network have its say; without it, what learning is worth can be measured."""
 
     def __call__(self, source: Source, target: Target) -> Registration:
         """The best pose with its rivals, confidence, symmetry (of one pair) and covariance. Loops over the batch."""
@@ -58,8 +60,8 @@ class Auto:
             given = None if given is None else given.inverse()
             poses, sampling = self.find(pair.swapped(), given, deadline)
             return poses.inverse(), sampling
-        found = search_poses(pair, self.effort, deadline, given)
-        finish = finish_pose(pair, found.poses[0])
+        found = search_poses(pair, self.effort, deadline, given, learned=self.learned)
+        finish = finish_pose(pair, found.poses[0], learned=self.learned)
         return RigidTransform.concatenate([finish.pose[None], found.poses[1:MOST_HYPOTHESES]]), finish.sampling
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from deepume.api import list_methods, register
 from deepume.benchmark.references import REFERENCES
 from deepume.benchmark.statistics import Row, summarize
 from deepume.benchmark.suites import Suite
-from deepume.datasets import Pair, make_pair, open_set
+from deepume.benchmark.variants import VARIANTS
+from deepume.datasets import Pair, Scenario, make_pair, open_set
 from deepume.distances import chamfer_squared, hausdorff_squared
 from deepume.errors import require_known
 from deepume.metrics import (
@@ -43,18 +45,27 @@ class PairFigures:
     chamfer_ratio: float
     right: float
     seconds: float
+    confidence: float
+    """Probability of being right that the method states; not a number where it states none."""
 
 
 def run_suite(suite: Suite, folder: Path | None, progress: Progress = lambda name: None) -> list[Row]:
     """One row for each method and condition, in the order of the suite."""
-    for name in suite.methods:
-        require_known("method", name, [*list_methods(), *REFERENCES])
+    methods = methods_of(suite)
     rows: list[Row] = []
     for condition in suite.conditions():
         dataset = open_set(condition.set, folder)
         pairs = [make_pair(dataset, key) for key in condition.keys(dataset, suite.pairs, suite.seed)]
-        rows += [summarize(name, condition, list(_measure_all(name, pairs, progress))) for name in suite.methods]
+        rows += [summarize(name, condition, list(_measure_all(name, pairs, progress))) for name in methods]
     return rows
+
+
+def methods_of(suite: Suite) -> list[str]:
+    """Names of the rows: those that must be there, and those of the optional ones that are."""
+    known = [*list_methods(), *VARIANTS, *REFERENCES]
+    for name in suite.methods:
+        require_known("method", name, known)
+    return [*suite.methods, *(name for name in suite.optional if name in known)]
 
 
 def _measure_all(name: str, pairs: list[Pair], progress: Progress) -> Iterator[PairFigures]:
@@ -65,8 +76,9 @@ def _measure_all(name: str, pairs: list[Pair], progress: Progress) -> Iterator[P
 
 def measure_pair(name: str, pair: Pair) -> PairFigures:
     """Run one method on one pair and compare with the truth."""
-    estimate, seconds = _estimate(name, pair)
+    estimate, confidence, seconds = _estimate(name, pair)
     truth, moved = pair.target_from_source, estimate.apply(pair.source)
+    possible = pair.key.scenario is not Scenario.DIFFERENT
     return PairFigures(
         shape=pair.key.index,
         rotation_deg=float(rotation_error_deg(estimate, truth)),
@@ -76,16 +88,20 @@ def measure_pair(name: str, pair: Pair) -> PairFigures:
         chamfer_squared=float(chamfer_squared(moved, pair.target)),
         hausdorff_squared=float(hausdorff_squared(moved, pair.target)),
         chamfer_ratio=float(chamfer_ratio(estimate, truth, pair.source, pair.target)),
-        right=float(is_right(estimate, truth, pair.source, pair.target)),
+        right=float(is_right(estimate, truth, pair.source, pair.target)) if possible else 0.0,
         seconds=seconds,
+        confidence=confidence,
     )
 
 
-def _estimate(name: str, pair: Pair) -> tuple[RigidTransform, float]:
-    """The pose and the wall-clock seconds it took; the method alone, without further refinement."""
+def _estimate(name: str, pair: Pair) -> tuple[RigidTransform, float, float]:
+    """Pose, stated confidence and wall-clock seconds; the method alone, without further refinement."""
     start = time.perf_counter()
     if name in REFERENCES:
-        estimate = REFERENCES[name](pair)
+        return REFERENCES[name](pair), math.nan, time.perf_counter() - start
+    if name in VARIANTS:
+        result = VARIANTS[name](pair)
     else:
-        estimate = register(pair.source, pair.target, method=name, refine=False).target_from_source
-    return estimate, time.perf_counter() - start
+        result = register(pair.source, pair.target, method=name, refine=False)
+    seconds = time.perf_counter() - start
+    return result.target_from_source, math.nan if result.confidence is None else float(result.confidence), seconds

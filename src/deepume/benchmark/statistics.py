@@ -7,11 +7,17 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from deepume.benchmark.suites import Condition
+from deepume.metrics import calibration_error
 
 RESAMPLINGS = 500
 """Bootstrap samples behind each interval."""
+
+
+DOUBT = 0.5
+"""An answer of less confidence is one the method does not believe in."""
 
 
 class Figure(NamedTuple):
@@ -49,15 +55,26 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "chamfer_squared": ("chamfer_squared", np.mean),
     "hausdorff_squared": ("hausdorff_squared", np.mean),
     "milliseconds_median": ("seconds", lambda values: 1e3 * np.median(values)),
+    "doubtful": ("doubt", np.mean),
+    "calibration_error": ("stated_and_right", lambda values: calibration_error(*torch.from_numpy(values).unbind(-1))),
 }  # pyright: ignore[reportAssignmentType]
 """Figures of a row: what is measured on each pair, and how pairs are put together."""
+CONFIDENCE = frozenset({"doubtful", "calibration_error"})
+"""Figures of methods that state a confidence."""
 
 
 def summarize(method: str, condition: Condition, measured: Sequence[Any]) -> Row:
     """A row from the figures of its pairs."""
     columns = {each.name: np.array([getattr(pair, each.name) for pair in measured]) for each in fields(measured[0])}
     draws = bootstrap_draws(columns["shape"])
-    figures = {name: _figure(columns[column], statistic, draws) for name, (column, statistic) in STATISTICS.items()}
+    columns["doubt"] = columns["confidence"] < DOUBT
+    columns["stated_and_right"] = np.stack([columns["confidence"], columns["right"]], -1)
+    shown = STATISTICS if not np.isnan(columns["confidence"]).any() else STATISTICS.keys() - CONFIDENCE
+    figures = {
+        name: _figure(columns[column], statistic, draws)
+        for name, (column, statistic) in STATISTICS.items()
+        if name in shown
+    }
     return Row(method, condition.set, condition.scenario, condition.law, condition.points, len(measured), figures)
 
 

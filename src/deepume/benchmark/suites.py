@@ -49,6 +49,10 @@ class Suite:
     """Pairs in each block."""
     seed: int = 0
     """Seed of the first drawing of each shape."""
+    optional: tuple[str, ...] = ()
+    """Rows of methods that need an extra package; left out where they are not there."""
+    further: tuple[Condition, ...] = ()
+    """Blocks beside the product of sets, scenarios, laws and points."""
 
     def __post_init__(self) -> None:
         """Refuse a suite with nothing in it."""
@@ -62,11 +66,21 @@ class Suite:
                 for law in self.laws:
                     for points in self.points:
                         yield Condition(name, scenario, law, points)
+        yield from self.further
 
 
 CLOSED_FORM = ("identity", "pca", "ume", "ume-3")
 LOCAL_SEARCH = ("icp", "frames-icp", "frames-gicp", "grid-icp")
 FLOOR = ("truth-icp", "truth-gicp")
+SCANS = ("stanford", "faust")
+OTHER_PAIRS = (
+    (Scenario.ZERO, 256),
+    (Scenario.ZERO, 128),
+    (Scenario.ZERO, 64),
+    (Scenario.ZERO_NOISE, 128),
+    (Scenario.DENSITY, 1024),
+)
+"""Scenarios and sizes in which the default method is measured beside the paper's."""
 
 SUITES = {
     suite.name: suite
@@ -76,6 +90,22 @@ SUITES = {
             "Closed-form methods and local search, zero intersection, any rotation",
             methods=(*CLOSED_FORM, *LOCAL_SEARCH, *FLOOR),
             sets=("stanford", "faust"),
+        ),
+        Suite(
+            "default",
+            "The default method, what it is made of, and its peers, from 64 to 1,024 points",
+            methods=("auto", "auto-fast", "auto-thorough", "auto-unlearned", "frames-gicp", "grid-icp", *FLOOR),
+            optional=("ransac", "fgr", "kiss-matcher"),
+            sets=SCANS,
+            scenarios=(Scenario.ZERO, Scenario.BERNOULLI, Scenario.GAUSSIAN),
+            pairs=240,
+            further=(
+                *(Condition(name, scenario, Law.HAAR, points) for scenario, points in OTHER_PAIRS for name in SCANS),
+                Condition("stanford", Scenario.DIFFERENT, Law.HAAR, 1024),
+                Condition("procedural", Scenario.ZERO, Law.HAAR, 1024),
+                Condition("procedural", Scenario.DIFFERENT, Law.HAAR, 1024),
+                Condition("modelnet40-test", Scenario.ZERO, Law.HAAR, 1024),
+            ),
         ),
         Suite(
             "quick",

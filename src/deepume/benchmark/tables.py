@@ -16,10 +16,13 @@ COLUMNS: dict[str, Cell] = {
     "mean° [95 %]": lambda row: "{:.2f} [{:.2f}, {:.2f}]".format(*row.figures["rotation_mean_deg"]),
     "right": lambda row: f"{row.figures['right'].value:.1%}",
     "d_C / truth": lambda row: _short(row.figures["chamfer_ratio_median"].value),
+    "doubt": lambda row: f"{row.figures['doubtful'].value:.1%}" if "doubtful" in row.figures else "-",
+    "ECE": lambda row: f"{row.figures['calibration_error'].value:.3f}" if "calibration_error" in row.figures else "-",
     "RMSE(R)": lambda row: f"{row.figures['rmse_r_paper'].value:.2f}",
     "RMSE(t)": lambda row: f"{row.figures['rmse_t_paper'].value:.3f}",
 }
-"""Columns of every table; RMSE(R) and RMSE(t) are the paper's."""
+"""Columns of every table; "doubt" is the share of answers that a method gives less than even odds, ECE the error of
+its confidence; RMSE(R) and RMSE(t) are the paper's."""
 
 
 def _short(value: float) -> str:

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from deepume.benchmark import SUITES, Suite, run_suite, table_rows, to_markdown, write_record
 from deepume.benchmark.record import LEDGER, make_record
+from deepume.benchmark.runner import methods_of
 from deepume.benchmark.statistics import Row
 from deepume.benchmark.tables import COLUMNS, blocks
 from deepume.cli.exits import Exit
@@ -29,13 +30,14 @@ class Benchmark:
     """Measure methods on identical pairs and print one table for each condition.
 
     `quick` needs no data. `core` measures on the Stanford and FAUST scans in the folder named by --data; without
-    it, on procedural shapes, and the table says so.
+    it, on procedural shapes, and the table says so. `default` measures the default method and its peers there, in all
+    scenarios and sizes.
 
     Example: deepume benchmark core --data DATA --record results/core.json
     """
 
     suite: tyro.conf.Positional[str] = "quick"
-    """What to measure: quick or core."""
+    """What to measure: quick, core or default."""
     data: Path | None = None
     """Folder of the real data sets."""
     methods: tuple[str, ...] = ()
@@ -77,12 +79,14 @@ class Benchmark:
         suite = SUITES[self.suite]
         if self.data is None and not self.sets:
             suite = replace(suite, sets=("procedural",))
+        if self.data is None or self.sets:
+            suite = replace(suite, further=())
         chosen = {"methods": self.methods, "sets": self.sets, "points": self.points, "pairs": self.pairs}
         return replace(suite, **{name: value for name, value in chosen.items() if value not in (None, ())})
 
 
 def _count_pairs(suite: Suite) -> int:
-    return suite.pairs * len(suite.methods) * len(list(suite.conditions()))
+    return suite.pairs * len(methods_of(suite)) * len(list(suite.conditions()))
 
 
 def _print_tables(rows: list[Row]) -> None:

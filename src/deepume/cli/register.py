@@ -40,7 +40,7 @@ class Register:
     """Draw both clouds before and after, as a PNG."""
     method: Annotated[str, tyro.conf.arg(metavar="NAME")] = DEFAULT_METHOD
     """How to register; `deepume methods` lists the names."""
-    effort: Annotated[Effort, tyro.conf.arg(metavar="NAME")] = Effort.AUTO
+    effort: Annotated[str, tyro.conf.arg(metavar="NAME")] = Effort.AUTO.value
     """How far the default method searches: fast, auto or thorough."""
     time_limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
     """Begin no further stage of the search after this time."""

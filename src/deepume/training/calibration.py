@@ -20,7 +20,7 @@ from deepume.auto.confidence import FEATURES, probability
 from deepume.auto.judge import judge_poses
 from deepume.auto.placement import prepare_pair
 from deepume.datasets import Dataset, Law, Pair, PairKey, Scenario, make_pair, open_set
-from deepume.metrics import RIGHT_ANGLE_DEG, is_right, rotation_error_deg
+from deepume.metrics import RIGHT_ANGLE_DEG, calibration_error, is_right, rotation_error_deg
 
 SIZES = (64, 128, 256, 512, 1024)
 SCENARIOS = (*(each for each in Scenario if each is not Scenario.PAPER_TRAINING), Scenario.DIFFERENT)
@@ -90,13 +90,6 @@ def fit(outcomes: Sequence[Outcome], *, seed: int = 0) -> dict[str, Tensor]:
     return {name: value.detach() for name, value in weights.items()}
 
 
-def calibration_error(predicted: Float[Tensor, "N"], right: Float[Tensor, "N"], bins: int = 10) -> float:
-    """Expected calibration error: mean gap between stated and true frequency, over bins of stated probability."""
-    place = (predicted * bins).long().clamp_max(bins - 1)
-    gaps = [(predicted[place == k] - right[place == k]).sum().abs() for k in range(bins)]
-    return float(torch.stack(gaps).sum() / len(predicted))
-
-
 def main(data: Path, out: Path, pairs: int = 250, seed: int = 0) -> None:
     """Fit on training shapes, write the model, and report the calibration on held-out shapes."""
     outcomes = list(draw_outcomes(open_set("open-train", data), pairs, seed=seed))
@@ -116,8 +109,8 @@ def report(outcomes: Sequence[Outcome], model: dict[str, Tensor]) -> None:
         right = torch.tensor([float(each.right) for each in chosen], dtype=torch.float64)
         error, doubtful = calibration_error(predicted, right), float((predicted < 0.5).double().mean())
         print(
-            f"{name:14} {len(chosen):5} pairs, right {float(right.mean()):.3f}, confidence {float(predicted.mean()):.3f}, "
-            f"below 0.5: {doubtful:.3f}, calibration error {error:.3f}"
+            f"{name:14} {len(chosen):5} pairs, right {float(right.mean()):.3f}, "
+            f"confidence {float(predicted.mean()):.3f}, below 0.5: {doubtful:.3f}, calibration error {error:.3f}"
         )
 
 
