@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from deepume.api import list_methods, register
@@ -24,6 +25,7 @@ from deepume.metrics import (
     rotation_error_deg,
     translation_rmse,
 )
+from deepume.result import Registration
 from deepume.transform import RigidTransform
 
 Progress = Callable[[str], None]
@@ -99,9 +101,10 @@ def _estimate(name: str, pair: Pair) -> tuple[RigidTransform, float, float]:
     start = time.perf_counter()
     if name in REFERENCES:
         return REFERENCES[name](pair), math.nan, time.perf_counter() - start
-    if name in VARIANTS:
-        result = VARIANTS[name](pair)
-    else:
-        result = register(pair.source, pair.target, method=name, refine=False)
+    result = VARIANTS.get(name, partial(_register_alone, name))(pair)
     seconds = time.perf_counter() - start
     return result.target_from_source, math.nan if result.confidence is None else float(result.confidence), seconds
+
+
+def _register_alone(name: str, pair: Pair) -> Registration:
+    return register(pair.source, pair.target, method=name, refine=False)

@@ -1,0 +1,64 @@
+"""Confidence: high for right answers, low for wrong pairs, and fitted as it says."""
+
+import json
+from importlib.resources import files
+
+import pytest
+import torch
+
+from deepume import register
+from deepume.auto.confidence import FEATURES, load_model, probability
+from deepume.datasets import PairKey, ProceduralSet, Scenario, make_pair
+from deepume.datasets.laws import Law
+from deepume.metrics import calibration_error
+from deepume.training.calibration import Outcome, draw_outcomes, fit
+from strategies import generator, random_cloud
+
+
+def confidences(scenario: Scenario, n: int, count: int = 8) -> torch.Tensor:
+    dataset = ProceduralSet(seed=1)
+    pairs = (make_pair(dataset, PairKey(dataset.name, scenario, Law.HAAR, n, 5 * k, 0)) for k in range(count))
+    results = (register(pair.source, pair.target) for pair in pairs)
+    return torch.stack([result.confidence for result in results if result.confidence is not None])
+
+
+@pytest.mark.parametrize("scenario", [Scenario.ZERO, Scenario.GAUSSIAN, Scenario.BERNOULLI])
+def test_answers_on_one_object_are_trusted(scenario: Scenario) -> None:
+    assert float(confidences(scenario, 300).median()) > 0.9
+
+
+def test_answers_on_different_objects_are_not() -> None:
+    stated = confidences(Scenario.DIFFERENT, 300)
+    assert float((stated < 0.5).double().mean()) > 0.8
+
+
+def test_noise_is_not_trusted() -> None:
+    result = register(random_cloud(0, 200), torch.randn(200, 3, generator=generator(0), dtype=torch.float64))
+    assert result.confidence is not None
+    assert float(result.confidence) < 0.5
+    assert not result.sure
+
+
+def test_the_model_in_the_package_is_made_for_these_features() -> None:
+    stored = json.loads(files("deepume.auto").joinpath("confidence.json").read_text())
+    assert tuple(stored["features"]) == FEATURES
+    assert stored["command"].startswith("python -m deepume.training.calibration")
+    assert load_model()["hidden"].shape[0] == len(FEATURES)
+    stated = probability(torch.rand(50, len(FEATURES), generator=generator(0), dtype=torch.float64))
+    assert bool(((stated >= 0) & (stated <= 1)).all())
+
+
+def test_a_fit_states_the_frequencies_it_was_shown() -> None:
+    draws = torch.rand(3000, len(FEATURES) + 1, generator=generator(0), dtype=torch.float64)
+    truth = torch.sigmoid(6 * draws[:, 0] - 3)
+    right = draws[:, -1] < truth
+    outcomes = [Outcome("zero", 64, row[:-1].tolist(), bool(hit)) for row, hit in zip(draws, right, strict=True)]
+    stated = probability(draws[:, :-1], fit(outcomes))
+    assert calibration_error(stated, right.double()) < 0.03
+    assert float((stated - truth).abs().mean()) < 0.1
+
+
+def test_outcomes_are_drawn_again_alike() -> None:
+    first, second = (next(draw_outcomes(ProceduralSet(), 1, seed=2)) for _ in range(2))
+    assert first == second
+    assert len(first.features) == len(FEATURES)
