@@ -49,12 +49,12 @@ def test_the_model_in_the_package_is_made_for_these_features() -> None:
 
 
 def test_a_fit_states_the_frequencies_it_was_shown() -> None:
-    draws = torch.rand(3000, len(FEATURES) + 1, generator=generator(0), dtype=torch.float64)
+    draws = torch.rand(1500, len(FEATURES) + 1, generator=generator(0), dtype=torch.float64)
     truth = torch.sigmoid(6 * draws[:, 0] - 3)
     right = draws[:, -1] < truth
     outcomes = [Outcome("zero", 64, row[:-1].tolist(), bool(hit)) for row, hit in zip(draws, right, strict=True)]
     stated = probability(draws[:, :-1], fit(outcomes))
-    assert calibration_error(stated, right.double()) < 0.03
+    assert calibration_error(stated, right.double()) < 0.05
     assert float((stated - truth).abs().mean()) < 0.1
 
 

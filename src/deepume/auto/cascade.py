@@ -36,7 +36,7 @@ NETWORK_POINTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Refined hypotheses with their scores, best first, no two of them refinements of one."""
+    """Refined hypotheses with their scores."""
 
     poses: RigidTransform
     scores: Float[Tensor, "K"]
@@ -44,17 +44,18 @@ class Candidates:
     @classmethod
     def rank(cls, pair: PreparedPair, poses: RigidTransform) -> Candidates:
         """Score poses on the pair, drop repetitions, sort."""
-        scores = pair.score(poses)
-        kept = distinct_mask(poses.rotation, scores, DISTINCT_ANGLE).nonzero().squeeze(-1)
-        order = kept[scores[kept].argsort(stable=True)]
-        return cls(take_poses(poses, order), scores[order])
+        return cls(poses, pair.score(poses)).sorted()
 
     def join(self, other: Candidates) -> Candidates:
         """Both, ranked together."""
         poses, scores = RigidTransform.concatenate([self.poses, other.poses]), torch.cat([self.scores, other.scores])
-        kept = distinct_mask(poses.rotation, scores, DISTINCT_ANGLE).nonzero().squeeze(-1)
-        order = kept[scores[kept].argsort(stable=True)]
-        return Candidates(take_poses(poses, order), scores[order])
+        return Candidates(poses, scores).sorted()
+
+    def sorted(self) -> Candidates:
+        """Best first, without repetitions."""
+        kept = distinct_mask(self.poses.rotation, self.scores, DISTINCT_ANGLE).nonzero().squeeze(-1)
+        order = kept[self.scores[kept].argsort(stable=True)]
+        return Candidates(take_poses(self.poses, order), self.scores[order])
 
 
 def search_poses(
@@ -69,7 +70,7 @@ def search_poses(
     pair = pair.for_search
     found = from_signs(pair)
     if given is not None:
-        found = found.join(Candidates.rank(pair, given))
+        found = found.join(Candidates.rank(pair, RigidTransform.concatenate([given, refine_whole(pair, given)])))
     for stage in _stages(pair, effort, learned):
         late = deadline is not None and time.monotonic() > deadline
         if late or (effort is Effort.AUTO and not in_doubt(pair, found)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -28,7 +30,9 @@ DENSITY_QUERIES = 256
 FEWEST_COPIES = 20
 """Smaller clouds have no local density."""
 SOFT_NEIGHBORS = 12
+"""Points that may be the original of a noisy one."""
 SOFT_STEPS = 12
+SOFT_TOLERANCE = 1e-5
 
 
 def lock_onto_shared(pair: PreparedPair, pose: RigidTransform) -> RigidTransform | None:
@@ -86,35 +90,35 @@ def assign_softly(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
     Expectation maximization with Gaussian noise whose variance is estimated along with the pose; with nearest points
     alone the pose errs about a quarter more.
     """
+    source, target = pair.source.points, pair.target.points
+    weights = torch.cat([torch.full((len(cloud),), 1 / len(cloud), dtype=cloud.dtype) for cloud in (source, target)])
     variance = None
     for _ in range(SOFT_STEPS):
-        forward = _Partners.find(pair.source.points, pair.target.points, pose, variance)
-        backward = _Partners.find(pair.target.points, pair.source.points, pose.inverse(), variance)
-        source = torch.cat([pair.source.points, backward.points])
-        target = torch.cat([forward.points, pair.target.points])
-        counts = torch.cat([forward.share, backward.share])
+        forward = _expect_partners(source, target, pose, variance)
+        backward = _expect_partners(target, source, pose.inverse(), variance)
         variance = (forward.variance + backward.variance) / 2
-        moved = solve_motion(source, target, counts)
-        settled = float((moved.matrix - pose.matrix).abs().max()) < 1e-5
-        pose = moved
-        if settled:
+        before = pose
+        pose = solve_motion(torch.cat([source, backward.points]), torch.cat([forward.points, target]), weights)
+        if float((pose.matrix - before.matrix).abs().max()) < SOFT_TOLERANCE:
             break
     return pose
 
 
-class _Partners:
+class _Partners(NamedTuple):
     """Expected partners of one cloud's points in the other."""
 
-    def __init__(self, points: Tensor, share: Tensor, variance: Tensor):
-        self.points, self.share, self.variance = points, share, variance
+    points: Float[Tensor, "N 3"]
+    variance: Float[Tensor, ""]
+    """Mean squared distance to them, for each coordinate."""
 
-    @classmethod
-    def find(cls, moving: Tensor, fixed: Tensor, pose: RigidTransform, variance: Tensor | None) -> _Partners:
-        distances, rows = k_nearest(pose.apply(moving), fixed, min(SOFT_NEIGHBORS, len(fixed)))
-        squares = distances.square()
-        if variance is None:
-            variance = squares[:, 0].mean() / 2
-        likely = torch.softmax(-squares / (2 * variance.clamp_min(1e-18)), -1)
-        partners = (likely.unsqueeze(-1) * gather_points(fixed, rows)).sum(-2)
-        share = torch.full_like(distances[:, 0], 1 / len(moving))
-        return cls(partners, share, (likely * squares).sum(-1).mean() / 3)
+
+def _expect_partners(
+    moving: Float[Tensor, "N 3"], fixed: Float[Tensor, "M 3"], pose: RigidTransform, variance: Tensor | None
+) -> _Partners:
+    """Means over the nearest points, each as likely as Gaussian noise makes it; at first, of the nearest distances."""
+    distances, rows = k_nearest(pose.apply(moving), fixed, min(SOFT_NEIGHBORS, len(fixed)))
+    squares = distances.square()
+    variance = squares[:, 0].mean() / 2 if variance is None else variance
+    likely = torch.softmax(-squares / (2 * variance.clamp_min(1e-18)), -1)
+    points = (likely.unsqueeze(-1) * gather_points(fixed, rows)).sum(-2)
+    return _Partners(points, (likely * squares).sum(-1).mean() / 3)

@@ -56,7 +56,10 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "hausdorff_squared": ("hausdorff_squared", np.mean),
     "milliseconds_median": ("seconds", lambda values: 1e3 * np.median(values)),
     "doubtful": ("doubt", np.mean),
-    "calibration_error": ("stated_and_right", lambda values: calibration_error(*torch.from_numpy(values).unbind(-1))),
+    "calibration_error": (
+        "stated_and_right",
+        lambda values: calibration_error(torch.from_numpy(values[:, 0]), torch.from_numpy(values[:, 1])),
+    ),
 }  # pyright: ignore[reportAssignmentType]
 """Figures of a row: what is measured on each pair, and how pairs are put together."""
 CONFIDENCE = frozenset({"doubtful", "calibration_error"})
