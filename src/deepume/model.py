@@ -53,7 +53,7 @@ class DeepUMEConfig:
     """Size of the token of a point."""
     blocks: int = 4
     """Blocks of self- and cross-attention."""
-    heads: int = 4
+    heads: int = 2
     """Attention heads; they divide the width."""
     features: int = 128
     """Number of invariant features, the rows of the moment matrix."""
@@ -75,7 +75,7 @@ class DeepUMEConfig:
     @classmethod
     def small(cls) -> DeepUMEConfig:
         """Half the width and half the depth, for CPU."""
-        return cls(width=64, blocks=2, heads=2, features=64)
+        return cls(width=64, blocks=2, heads=1, features=64)
 
 
 class DeepUME(nn.Module):
