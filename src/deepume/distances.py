@@ -133,8 +133,8 @@ def _flatten_batch(
 ) -> tuple[torch.Size, Float[Tensor, "B N 3"], Float[Tensor, "B M 3"]]:
     """The common batch of two clouds, and both with that batch as one axis."""
     batch = torch.broadcast_shapes(queries.shape[:-2], points.shape[:-2])
-    flat = (cloud.expand(*batch, *cloud.shape[-2:]).reshape(-1, *cloud.shape[-2:]) for cloud in (queries, points))
-    return batch, *flat
+    flat = [cloud.expand(*batch, *cloud.shape[-2:]).reshape(-1, *cloud.shape[-2:]) for cloud in (queries, points)]
+    return batch, flat[0], flat[1]
 
 
 def squared_distance_factors(source: Source, target: Target) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TypeVar
 
 import torch
@@ -82,6 +82,12 @@ LEARNED = (
         name="deepume",
         summary="the paper's idea scaled: attention, moments, 3 passes from 4 frames",
         make=DefaultNetwork,
+        claims=ALWAYS | {Claim.ROTATION},
+    ),
+    MethodEntry(
+        name="deepume-small",
+        summary="the same with half the width and half the depth, for CPU",
+        make=partial(DefaultNetwork, weights="deepume-small"),
         claims=ALWAYS | {Claim.ROTATION},
     ),
 )

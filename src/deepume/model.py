@@ -63,8 +63,8 @@ class DeepUMEConfig:
     """Nearest points of the other cloud that a token starts from."""
     passes: int = 3
     """Times the network is applied, each time from the pose it found before."""
-    head: Head | str = Head.MOMENTS
-    """Motion from moments of the resampled clouds, or from the displacements taken as correspondences."""
+    head: Head | str = Head.DISPLACEMENT
+    """Motion from the displacements taken as correspondences, or from moments of the resampled clouds."""
 
     def __post_init__(self):
         check_positive(self, "width", "blocks", "heads", "features", "neighbors", "cross_neighbors", "passes")

@@ -56,7 +56,6 @@ DEFAULT = Recipe(
     ema=0.998,
     clip=1.0,
     loss_distance=LossDistance.PLAIN,
-    loss_points=1024,
     passes=2,
     steps=20_000,
 )
@@ -76,7 +75,6 @@ TINY = replace(
     learning_rate=2e-3,
     ema=0.9,
     precision=Precision.FLOAT32,
-    loss_points=64,
     score_points=64,
     steps=60,
     validation=TINY_VALIDATION,
@@ -91,7 +89,7 @@ RECIPES: dict[str, Recipe] = {
         replace(PAPER, name="paper-feature-resampling", config=PaperConfig(resampling=Resampling.FEATURES)),
         replace(PAPER, name="paper-mlp-head", config=PaperConfig(head=PaperHead.MLP)),
         DEFAULT,
-        replace(DEFAULT, name="small", config=DeepUMEConfig.small()),
+        replace(DEFAULT, name="small", config=DeepUMEConfig.small(), batch=64, max_batch=256, learning_rate=1e-3),
         TINY,
         replace(
             PAPER,
