@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepume.baselines import BASELINES
+from deepume.baselines import BASELINES, NETWORKS, OPTIONAL
 from deepume.clouds import check_cloud, subsample_random
 from deepume.diagnose import diagnose_pair
 from deepume.distances import nearest
@@ -21,7 +21,7 @@ from deepume.result import Registration
 from deepume.rotation import nearest_rotation
 from deepume.transform import RigidTransform
 
-METHODS = (*BASELINES, *LEARNED)
+METHODS = (*BASELINES, *OPTIONAL, *NETWORKS, *LEARNED)
 """The only list of methods."""
 DEFAULT_METHOD = "frames-gicp"
 MOST_POINTS = 20_000
