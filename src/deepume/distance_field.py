@@ -21,7 +21,7 @@ class DistanceField:
     """Of the cube; points outside it are looked up at its faces."""
 
     @classmethod
-    def of(cls, cloud: Float[Tensor, "M 3"], half_side: float, resolution: int = 64) -> DistanceField:
+    def of(cls, cloud: Float[Tensor, "M 3"], half_side: float, resolution: int) -> DistanceField:
         """The field of one cloud."""
         ticks = torch.linspace(-half_side, half_side, resolution, dtype=cloud.dtype, device=cloud.device)
         nodes = torch.cartesian_prod(ticks, ticks, ticks)

@@ -151,8 +151,8 @@ def why_missing(name: str) -> str | None:
     """Why no weights can be loaded by this name, and what to do about it; None where they are at hand."""
     if name not in read_table():
         return (
-            f"No weights {name!r} yet. Train them by the recipe of that name: deepume train {name} --data DATA "
-            f"--out RUN. Then put RUN/{name}{SUFFIX} into {CHECKOUT_FOLDER} and enter it with deepume.weights.publish."
+            f"no weights {name!r} yet: deepume train {name} --data DATA --out RUN, then put RUN/{name}{SUFFIX} into "
+            f"{CHECKOUT_FOLDER} and enter it with deepume.weights.publish"
         )
     if _find(name) is None:
         return (

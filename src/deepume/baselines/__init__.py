@@ -25,7 +25,8 @@ ALWAYS = frozenset({Claim.PROPER, Claim.BATCH, Claim.DETERMINISTIC, Claim.PERMUT
 LOCAL = ALWAYS | {Claim.TRANSLATION}
 GLOBAL = LOCAL | {Claim.ROTATION, Claim.EXACT}
 SYMMETRIC = GLOBAL | {Claim.SWAP}
-PACKAGED = frozenset({Claim.PROPER, Claim.BATCH, Claim.DETERMINISTIC})
+DECIDED = frozenset({Claim.PROPER, Claim.DETERMINISTIC})
+PACKAGED = DECIDED | {Claim.BATCH}
 """Matching of features follows rounding: which pairs agree may change when a cloud is moved or its points shuffled."""
 
 BASELINES = (
@@ -89,7 +90,7 @@ BASELINES = (
         name="goicp",
         summary="branch and bound over all motions; flags a bound it did not close",
         make=GoIcp,
-        claims=frozenset({Claim.PROPER, Claim.BATCH, Claim.TRANSLATION, Claim.EXACT}),
+        claims=frozenset({Claim.PROPER, Claim.BATCH, Claim.TRANSLATION}),
     ),
 )
 """What needs nothing but this package."""
@@ -141,10 +142,11 @@ NETWORKS = (
     *_network("dcp-v1", "DCP version 1: soft partners by features", Dcp, DcpConfig, LOCAL),
     *_network("dcp", "DCP version 2: soft partners, with attention", Dcp, DcpConfig, LOCAL),
     *_network("deepgmr", "DeepGMR: matching Gaussian mixtures", DeepGMR, DeepGMRConfig, GLOBAL),
-    *_network("rgm", "RGM: graph matching, clouds of equal size", Rgm, RgmConfig, LOCAL),
+    *_network("rgm", "RGM: graph matching, clouds of equal size", Rgm, RgmConfig, DECIDED),
 )
 """What needs trained weights. Promises hold to single precision.
 
 PointNetLK, DCP and RGM see absolute coordinates: rotating a cloud does not rotate their answers, and clouds that
-coincide after a motion do not give that motion. None of them inverts its answer when the clouds are swapped.
+coincide after a motion do not give that motion. None of them inverts its answer when the clouds are swapped. RGM takes
+hard decisions: where its soft assignment is undecided, rounding, and with it the order of the points, makes them.
 """

@@ -35,8 +35,9 @@ LOCAL_ICP = IcpSettings(iterations=30, two_sided=False, tolerance=1e-5)
 class GoIcp:
     """Best-first search over boxes of motions; ICP from every box that beats the best motion so far.
 
-    Optimal for the mean squared distance of the thinned source to the target, to within ``gap``. A search that runs out
-    of time returns the best it has, marked ``ambiguous``: another motion may fit better.
+    Optimal for the mean squared distance of the thinned source to the target, to within ``gap``: any motion that good
+    may be the answer. A search that runs out of time returns the best it has, marked ``ambiguous``: another motion may
+    fit better.
 
     Differs from the original: one queue over rotations and translations together, instead of a search in a search.
     """
@@ -49,6 +50,8 @@ class GoIcp:
     """Stops when no box can be better by more than this, in squared point spacings."""
     seconds: float = 5.0
     """Time for one pair."""
+    resolution: int = 64
+    """Nodes along each side of the grid in which distances are looked up."""
     parents: int = 256
     """Boxes divided at a time."""
 
@@ -69,7 +72,7 @@ class GoIcp:
         """Branch and bound on one unit pair."""
         end = time.monotonic() + self.seconds
         few = subsample_farthest(source, self.points)
-        field = DistanceField.of(target, 1 + 3**0.5 * self.reach)
+        field = DistanceField.of(target, 1 + 3**0.5 * self.reach, self.resolution)
         slack = self.gap * float(sampling_distance(target)) ** 2
         best = _Incumbent(RigidTransform.identity(source.dtype, source.device), math.inf).improve(few, target)
         boxes = Boxes.everything(self.reach, source)

@@ -144,5 +144,5 @@ def _rotation(vector: Vectors) -> Rotations:
     return rotation_from_quaternion(torch.cat([half.cos(), torch.sinc(half / torch.pi) / 2 * vector], -1))
 
 
-def _moved(points: Points, pose: RigidTransform) -> Points:
+def _moved(points: Float[Tensor, "*#batch N 3"], pose: RigidTransform) -> Float[Tensor, "*batch N 3"]:
     return points @ pose.rotation.mT + pose.translation.unsqueeze(-2)

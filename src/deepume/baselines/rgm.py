@@ -130,7 +130,7 @@ class GraphMatching(nn.Module):
     def _affinities(self, nodes: Pair) -> Assignment:
         """How alike the points of the two clouds are, over the whole matrix of mean 0 and variance 1, then scaled."""
         form = (self.affinity + self.affinity.mT) / 2
-        affinities = nodes.source.float() @ form @ nodes.target.float().mT
+        affinities = nodes.source.to(form) @ form @ nodes.target.to(form).mT
         return self.scale * layer_norm(affinities, affinities.shape[-2:]) + self.shift
 
 
