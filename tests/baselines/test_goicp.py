@@ -10,8 +10,8 @@ from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
 from deepume.distance_field import DistanceField
 from deepume.distances import nearest
-from deepume.metrics import rotation_error_deg
 from deepume.method import Claim
+from deepume.metrics import rotation_error_deg
 from deepume.testing import check_method
 from deepume.transform import RigidTransform, rotation_from_vector
 from deepume.unit_sphere import to_unit_pair

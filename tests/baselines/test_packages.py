@@ -29,7 +29,7 @@ def test_a_missing_package_is_an_install_line(entry: MethodEntry, monkeypatch: p
 def test_open3d_that_cannot_start_names_the_system_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "open3d", None)
     monkeypatch.setattr("deepume.fpfh.find_spec", lambda name: object())
-    with pytest.raises(MissingPackageError, match="installed but cannot start.*apt-get install libusb-1.0-0"):
+    with pytest.raises(MissingPackageError, match=r"installed but cannot start.*apt-get install libusb-1\.0-0"):
         load_open3d()
 
 

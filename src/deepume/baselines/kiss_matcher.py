@@ -16,6 +16,7 @@ from deepume.rotation import nearest_rotation
 from deepume.score import rank_hypotheses, sampling_distance
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
+from deepume.unit_sphere import to_unit_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,9 @@ class KissMatcher:
 
     def __call__(self, source: Source, target: Target) -> Registration:
         """The motion after ICP. Loops over the batch."""
-        poses = map_pairs(self._register, source, target)[..., None]
-        return rank_hypotheses(source, target, refine_icp(source, target, poses))
+        pair = to_unit_pair(source, target)  # the package clamps some of its lengths: units matter
+        pose = pair.restore(map_pairs(self._register, pair.source, pair.target))
+        return rank_hypotheses(source, target, refine_icp(source, target, pose[..., None]))
 
     def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> RigidTransform:
         package = import_package("kiss_matcher", "deepume[bench]")

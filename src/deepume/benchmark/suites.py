@@ -19,7 +19,7 @@ class Condition:
     points: int
 
     def keys(self, dataset: Dataset, pairs: int, seed: int, stride: int = 1) -> list[PairKey]:
-        """Keys of the first pairs: every so manieth shape in order, going round; each time round they are drawn anew."""
+        """Keys of the first pairs: shapes in order, ``stride`` apart, going round; each round is drawn anew."""
         size = len(dataset)
         return [
             PairKey(self.set, self.scenario, self.law, self.points, index % size, seed + index // size)
