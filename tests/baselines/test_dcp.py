@@ -1,9 +1,12 @@
+import pytest
 import torch
 from hypothesis import given
 
 from baselines.network_files import random_network
 from deepume.baselines.dcp import Dcp, DcpConfig, soft_partners
 from deepume.network import Pair
+from deepume.rotation import solve_motion
+from deepume.unit_sphere import to_unit_pair
 from pairs import random_motion, skewed_cloud
 from strategies import random_cloud, seeds, worst
 
@@ -34,6 +37,17 @@ def test_version_one_describes_a_cloud_without_the_other() -> None:
         assert isinstance(network, Dcp)
         features = [_features(network, source, cloud) for cloud in (target, other)]
         assert bool(worst(*features) > 1e-4) == depends
+
+
+@pytest.mark.parametrize("name", ["dcp-v1", "dcp"])
+def test_both_clouds_are_described_alike_before_partners_are_sought(name: str) -> None:
+    network, source, target = random_network(name).double(), skewed_cloud(30, seed=1), skewed_cloud(25, seed=2)
+    assert isinstance(network, Dcp)
+    pair = to_unit_pair(source, target)
+    of_source, of_target = _features(network, *pair[:2]), _features(network, pair.target, pair.source)
+    found = network(source, target)
+    assert worst(found.partners, soft_partners(Pair(of_source, of_target), pair.target)) < 1e-9
+    assert worst(found.target_from_source.rotation, solve_motion(pair.source, found.partners).rotation) < 1e-9
 
 
 def _features(network: Dcp, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:

@@ -3,6 +3,7 @@ import math
 import torch
 from hypothesis import given
 
+from baselines.network_files import random_network
 from deepume.baselines.deepgmr import Mixture, fit_mixture, match_mixtures, rotation_invariants, turns_to_next
 from pairs import random_motion, skewed_cloud
 from strategies import generator, random_cloud, seeds, worst
@@ -70,6 +71,14 @@ def test_a_moved_mixture_gives_the_motion(seed: int) -> None:
     found = match_mixtures(source, source._replace(means=motion.apply(means)))
     assert worst(found.rotation, motion.rotation) < 1e-9
     assert worst(found.translation, motion.translation) < 1e-9
+
+
+def test_its_second_answer_is_that_of_the_swapped_pair() -> None:
+    network, source, target = random_network("deepgmr").double(), skewed_cloud(30, seed=1) + 1, skewed_cloud(25, seed=2)
+    there, back = network(source, target), network(target, source)
+    assert worst(there.source_from_target.matrix, back.target_from_source.matrix) < 1e-9
+    assert worst(there.target_from_source.matrix, back.source_from_target.matrix) < 1e-9
+    assert worst(there.target_from_source.matrix, back.target_from_source.matrix) > 1e-3
 
 
 def test_a_vague_component_counts_less() -> None:

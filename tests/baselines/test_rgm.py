@@ -3,10 +3,11 @@ import torch
 from hypothesis import given
 
 from baselines.network_files import random_network
-from deepume.baselines.rgm import Rgm, RgmConfig, _solve_pairs, pair_off
+from deepume.baselines.rgm import GraphMatching, Rgm, RgmConfig, _solve_pairs, pair_off
+from deepume.network import Pair
 from deepume.unit_sphere import to_unit_pair
 from pairs import random_motion, skewed_cloud
-from strategies import seeds, worst
+from strategies import generator, seeds, worst
 
 
 def soft(order: np.ndarray, sure: float = 0.9) -> np.ndarray:
@@ -61,6 +62,21 @@ def test_the_soft_assignment_permutes_with_the_points_and_ignores_translations()
     assert worst(network.log_assignment(source, target[order]), assignment[:, order]) < 1e-9
     assert worst(network.log_assignment(source + 5, target - 2), assignment) < 1e-9
     assert float(assignment.exp().sum(-2).max()) <= 1
+
+
+def test_affinities_do_not_prefer_a_side() -> None:
+    layer = GraphMatching(RgmConfig(width=8, heads=2, hidden=8)).double()
+    nodes = Pair(torch.randn(9, 8, generator=generator(0)).double(), torch.randn(9, 8, generator=generator(1)).double())
+    assert worst(layer._affinities(nodes), layer._affinities(Pair(nodes.target, nodes.source)).mT) < 1e-12
+
+
+def test_what_points_send_along_their_edges_arrives_in_full() -> None:
+    layer = GraphMatching(RgmConfig(width=8, heads=2, hidden=8)).double()
+    layer.get_parameter("of_self.weight").data.zero_()
+    layer.get_parameter("of_self.bias").data.zero_()
+    features, context = (torch.randn(9, 8, generator=generator(seed)).double() for seed in (0, 1))
+    sent = layer.of_neighbors(features).relu()
+    assert worst(layer._propagate(features, context).sum(-2), sent.sum(-2)) < 1e-12
 
 
 def test_the_width_fits_the_room_for_weights() -> None:

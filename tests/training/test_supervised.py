@@ -1,5 +1,6 @@
 """The compared networks learn: their losses vanish at the truth, reach every weight, and fall."""
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -74,6 +75,14 @@ def test_rgm_learns_from_the_points_that_coincide(banks: Banks, recipe: Recipe) 
     assert float(true_pairs(draw_pairs(banks, recipe, Scenario.ZERO))[1].float().mean()) < 0.5
 
 
+def test_no_two_points_have_the_same_true_partner(banks: Banks, recipe: Recipe) -> None:
+    pairs = draw_pairs(banks, recipe, Scenario.ZERO)
+    tiny = replace(pairs, source=0.05 * pairs.source, target=0.05 * pairs.target, translation=0.05 * pairs.translation)
+    partners, is_paired = true_pairs(tiny)
+    for columns, chosen in zip(partners, is_paired, strict=True):
+        assert len(columns[chosen].unique()) == int(chosen.sum()) > 5
+
+
 def test_rgms_loss_is_least_for_the_true_assignment(
     banks: Banks, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +96,19 @@ def test_rgms_loss_is_least_for_the_true_assignment(
         losses.append(float(rgm_objective(network, pairs, recipe, torch.Generator()).total))
     assert losses[0] < 0.1
     assert losses[1] > 5
+
+
+def test_rgms_loss_punishes_a_second_partner(banks: Banks, recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = draw_pairs(banks, recipe, Scenario.NOISE_FREE)
+    partners, _ = true_pairs(pairs)
+    network, losses = Rgm(SMALL["rgm"][1]), []
+    true, other = (torch.nn.functional.one_hot(each, partners.shape[-1]) for each in (partners, partners.roll(1, -1)))
+    for extra in (0.0, 0.3):
+        soft = 0.6 * true + extra * other + 1e-9
+        monkeypatch.setattr(network, "log_assignment", lambda source, target, soft=soft: soft.log())
+        losses.append(float(rgm_objective(network, pairs, recipe, torch.Generator()).total))
+    assert losses[0] == pytest.approx(-math.log(0.6), abs=1e-3)
+    assert losses[1] - losses[0] == pytest.approx(-math.log(0.7), abs=1e-3)
 
 
 def small_recipe(name: str) -> Recipe:
