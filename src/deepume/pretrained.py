@@ -7,13 +7,15 @@ from functools import lru_cache
 from typing import TypeVar
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
+from deepume.clouds import subsample_farthest
 from deepume.result import Registration
 from deepume.rotation import nearest_rotation
 from deepume.score import rank_hypotheses
 from deepume.transform import RigidTransform
-from deepume.types import Source, Target
+from deepume.types import Points, Source, Target
 from deepume.weights import SUFFIX, WeightsError, config_of, load_weights, restore_weights, why_missing
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -29,13 +31,19 @@ class NetworkMethod:
     """Its configuration, which the weights file holds."""
     weights: str
     """Name of the published weights, or the path of a file."""
+    most_points: int | None = None
+    """Larger clouds are thinned to this many points, evenly spread; None: they are not thinned."""
 
     @torch.inference_mode()
     def __call__(self, source: Source, target: Target) -> Registration:
         """The network's answer, without refinement. Networks compute in single precision."""
         network = load_network(self.network, self.config, self.weights, source.device)
-        pose = network(source.float(), target.float()).target_from_source
+        moving, fixed = self._thin(source.float()), self._thin(target.float())
+        pose = network(moving, fixed).target_from_source
         return rank_hypotheses(source, target, sharpen(pose, source)[..., None])
+
+    def _thin(self, points: Points) -> Float[Tensor, "*batch K 3"]:
+        return points if self.most_points is None else subsample_farthest(points, self.most_points)
 
 
 @lru_cache(maxsize=8)

@@ -1,5 +1,6 @@
 """The compared networks against the laws that they claim, with random weights; and the laws that they break."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from baselines.network_files import SMALL, random_method
 from deepume.baselines import NETWORKS
+from deepume.clouds import subsample_farthest
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
 from deepume.errors import CloudShapeError
@@ -47,6 +49,15 @@ def test_a_claim_that_is_not_made_would_be_broken(name: str, claim: Claim, tmp_p
 def test_weights_for_small_angles_make_the_same_promises(name: str) -> None:
     assert TABLE[f"{name}-60"].claims == TABLE[name].claims
     assert (TABLE[name].weights, TABLE[f"{name}-60"].weights) == (name, f"{name}-60")
+
+
+def test_large_clouds_are_thinned_evenly(tmp_path: Path) -> None:
+    source, target = make_clouds("dcp")
+    whole = random_method("dcp", tmp_path)
+    found = replace(whole, most_points=40)(source, target).target_from_source
+    few = whole(subsample_farthest(source.float(), 40), subsample_farthest(target.float(), 40)).target_from_source
+    assert float((found.matrix - few.matrix).abs().max()) < 1e-5
+    assert all(entry.make().most_points == 2048 for entry in NETWORKS)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_rgm_names_the_remedy_for_unequal_sizes(tmp_path: Path) -> None:

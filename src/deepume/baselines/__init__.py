@@ -29,6 +29,10 @@ DECIDED = frozenset({Claim.PROPER, Claim.DETERMINISTIC})
 PACKAGED = DECIDED | {Claim.BATCH}
 """Matching of features follows rounding: which pairs agree may change when a cloud is moved or its points shuffled."""
 
+TRAINED_POINTS = 1024
+"""Points of a cloud that the networks are trained on. Their neighborhoods are counted in points, and what they compare
+are all pairs of points: clouds of many times that number would be strange to them, and slow."""
+
 BASELINES = (
     MethodEntry(
         name="identity",
@@ -125,16 +129,12 @@ def _network(
     name: str, summary: str, network: type[nn.Module], config: type, claims: frozenset[Claim]
 ) -> tuple[MethodEntry, MethodEntry]:
     """A network with weights for any rotation, and with weights for small angles."""
-    return (
-        MethodEntry(name, summary, lambda: NetworkMethod(network, config, name), claims, weights=name),
-        MethodEntry(
-            f"{name}-60",
-            f"{summary}; for angles up to 60",
-            lambda: NetworkMethod(network, config, f"{name}-60"),
-            claims,
-            weights=f"{name}-60",
-        ),
-    )
+
+    def entry(weights: str, summary: str) -> MethodEntry:
+        method = NetworkMethod(network, config, weights, most_points=2 * TRAINED_POINTS)
+        return MethodEntry(weights, summary, lambda: method, claims, weights=weights)
+
+    return entry(name, summary), entry(f"{name}-60", f"{summary}; for angles up to 60")
 
 
 NETWORKS = (
