@@ -20,7 +20,7 @@ from deepume.benchmark.tables import COLUMNS, blocks
 from deepume.cli.exits import Exit
 from deepume.errors import require_known
 
-PIPE_WIDTH = 130
+PIPE_WIDTH = 145
 """Columns of a table that is not printed to a terminal."""
 
 
@@ -70,7 +70,9 @@ class Benchmark:
                 suite,
                 self.data,
                 lambda name: progress.update(task, advance=1, description=name),
-                lambda name, reason: console.print(f"skipped {name}: {reason}", markup=False, highlight=False),
+                lambda name, reason: console.print(
+                    f"skipped {name}: {reason}", markup=False, highlight=False, soft_wrap=True
+                ),
             )
         print(to_markdown(rows)) if self.markdown else _print_tables(rows)
         if self.record is not None:
