@@ -4,6 +4,7 @@ import torch
 from deepume import Claim, Method, get_method, list_methods
 from deepume.api import find_method, why_unavailable
 from deepume.errors import UnknownNameError
+from deepume.pretrained import load_network
 from deepume.training.recipes import RECIPES
 from deepume.weights import WeightsError
 
@@ -43,6 +44,7 @@ def test_a_name_unlike_any_gets_the_list(name: str) -> None:
 @pytest.mark.parametrize("name", ["dcp", "rgm-60"])
 def test_a_method_without_weights_names_the_recipe_that_trains_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deepume.weights.read_table", dict)
+    load_network.cache_clear()
     cloud = torch.rand(30, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     with pytest.raises(WeightsError, match=rf"deepume train {name} --data"):
         get_method(name)(cloud, cloud)

@@ -14,6 +14,7 @@ from deepume.benchmark.runner import measure_pair
 from deepume.benchmark.statistics import STATISTICS, Row, bootstrap_draws
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
 from deepume.errors import DeepumeError, UnknownNameError
+from deepume.pretrained import load_network
 
 RESULTS = Path(__file__).parents[2] / "results"
 SMALL = Suite("small", "for tests", ("identity", "pca", "truth-icp"), ("procedural",), points=(64,), pairs=4)
@@ -56,6 +57,7 @@ def test_unknown_methods_and_empty_suites_are_refused() -> None:
 
 def test_methods_that_lack_something_are_skipped_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deepume.weights.read_table", dict)
+    load_network.cache_clear()
     monkeypatch.setitem(sys.modules, "kiss_matcher", None)
     suite = replace(SMALL, methods=("kiss-matcher", "pca", "dcp"), laws=(Law.HAAR, Law.EULER_60))
     skipped: list[tuple[str, str]] = []
