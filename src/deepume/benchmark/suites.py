@@ -18,12 +18,12 @@ class Condition:
     law: Law
     points: int
 
-    def keys(self, dataset: Dataset, pairs: int, seed: int) -> list[PairKey]:
-        """Keys of the first pairs: shapes in order, then the same shapes drawn anew."""
+    def keys(self, dataset: Dataset, pairs: int, seed: int, stride: int = 1) -> list[PairKey]:
+        """Keys of the first pairs: shapes in order, ``stride`` apart, going round; each round is drawn anew."""
         size = len(dataset)
         return [
             PairKey(self.set, self.scenario, self.law, self.points, index % size, seed + index // size)
-            for index in range(pairs)
+            for index in range(0, pairs * stride, stride)
         ]
 
 
@@ -46,7 +46,11 @@ class Suite:
     points: tuple[int, ...] = (1024,)
     """Points per cloud."""
     pairs: int = 200
-    """Pairs in each block."""
+    """Pairs in each block, at most."""
+    fewer: tuple[tuple[str, int], ...] = ()
+    """Sets with fewer pairs than that, and how many."""
+    stride: int = 1
+    """Step from one shape to the next: a few pairs of a large set should not all be of its first object."""
     seed: int = 0
     """Seed of the first drawing of each shape."""
 
@@ -54,6 +58,10 @@ class Suite:
         """Refuse a suite with nothing in it."""
         if self.pairs < 1 or not all((self.methods, self.sets, self.scenarios, self.laws, self.points)):
             raise DeepumeError(f"Suite {self.name!r} is empty: it needs methods, sets, scenarios, laws, points, pairs.")
+
+    def pairs_of(self, name: str) -> int:
+        """Pairs in a block of the named set."""
+        return min(self.pairs, dict(self.fewer).get(name, self.pairs))
 
     def conditions(self) -> Iterator[Condition]:
         """All blocks of the table, in order."""
@@ -66,6 +74,9 @@ class Suite:
 
 CLOSED_FORM = ("identity", "pca", "ume", "ume-3")
 LOCAL_SEARCH = ("icp", "frames-icp", "frames-gicp", "grid-icp")
+PEERS = ("grid-icp-576", "goicp", "fgr", "ransac", "kiss-matcher")
+COMPARED = tuple(f"{name}{law}" for name in ("pointnetlk", "dcp-v1", "dcp", "deepgmr", "rgm") for law in ("", "-60"))
+OURS = ("deepume-paper", "deepume", "deepume-small")
 FLOOR = ("truth-icp", "truth-gicp")
 
 SUITES = {
@@ -76,6 +87,16 @@ SUITES = {
             "Closed-form methods and local search, zero intersection, any rotation",
             methods=(*CLOSED_FORM, *LOCAL_SEARCH, *FLOOR),
             sets=("stanford", "faust"),
+        ),
+        Suite(
+            "methods",
+            "Every method, zero intersection, any rotation and small angles",
+            methods=(*CLOSED_FORM, *LOCAL_SEARCH, *PEERS, *COMPARED, *OURS, *FLOOR),
+            sets=("stanford", "faust"),
+            laws=(Law.HAAR, Law.EULER_FULL, Law.EULER_60),
+            pairs=60,
+            fewer=(("faust", 44),),
+            stride=4,
         ),
         Suite(
             "quick",

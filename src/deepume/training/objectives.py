@@ -14,7 +14,8 @@ from deepume.paper import PaperConfig, PaperDeepUME
 from deepume.training.pairs import Pairs
 from deepume.training.recipe import LossDistance, Recipe
 from deepume.training.starts import draw_sign_changes, draw_starts
-from deepume.training.trainable import Losses, Motion, Trainable
+from deepume.training.supervised import SUPERVISED
+from deepume.training.trainable import Losses, Motion, Trainable, estimate_once
 from deepume.transform import RigidTransform, motion_between
 from deepume.types import Source, Target
 
@@ -73,12 +74,6 @@ def _masked_mean(values: Float[Tensor, "P B"], mask: Bool[Tensor, " B"]) -> Floa
     return torch.where(mask, values, 0).sum() / (len(values) * mask.sum()).clamp_min(1)
 
 
-def estimate_once(network: nn.Module, source: Source, target: Target) -> Motion:
-    """The network's answer."""
-    pose = network(source, target).target_from_source
-    return Motion(pose.rotation, pose.translation)
-
-
 def estimate_from_frames(network: nn.Module, source: Source, target: Target) -> Motion:
     """The network's answers from the four proper frames, the one of least d_C: chosen after the network."""
     assert isinstance(network, DeepUME)
@@ -100,5 +95,6 @@ def _build_default(config: DeepUMEConfig) -> nn.Module:
 TRAINABLES: dict[str, Trainable] = {
     "deepume-paper": Trainable(_build_paper, paper_objective, estimate_once),
     "deepume": Trainable(_build_default, default_objective, estimate_from_frames, ("resample",), uses_symmetry=True),
+    **SUPERVISED,
 }
 """Methods that the loop can train, by name."""

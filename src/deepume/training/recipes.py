@@ -9,6 +9,7 @@ from deepume.datasets.scenarios import Scenario
 from deepume.errors import require_known
 from deepume.model import DeepUMEConfig
 from deepume.paper import PaperConfig, PaperHead, Resampling
+from deepume.training.compared import compared_recipes
 from deepume.training.recipe import LossDistance, Optimizer, Precision, Recipe, ShapeSource, ValidationPlan
 from deepume.training.schedule import Schedule
 
@@ -103,6 +104,7 @@ RECIPES: dict[str, Recipe] = {
             steps=60,
             validation=TINY_VALIDATION,
         ),
+        *compared_recipes(PAPER),
     )
 }
 """All recipes by name."""
