@@ -26,8 +26,8 @@ format: $(INSTALLED)  ## mend format and lint
 
 figures: demo  ## the pictures of the README and the docs
 	cp demo/demo.png docs/pictures/demo.png
-	$(BIN)/python -m deepume.viewer results/training/deepume.jsonl docs/pictures/training-deepume.png
-	$(BIN)/python -m deepume.viewer results/training/deepume-paper.jsonl docs/pictures/training-deepume-paper.png
+	for name in deepume deepume-small deepume-paper; do \
+		$(BIN)/python -m deepume.viewer results/training/$$name.jsonl docs/pictures/training-$$name.png; done
 
 clean:  ## remove what was built
 	rm -rf .venv demo dist

@@ -1,10 +1,15 @@
 import pytest
+import torch
 
 from deepume import Claim, Method, get_method, list_methods
-from deepume.api import find_method
+from deepume.api import find_method, why_unavailable
 from deepume.errors import UnknownNameError
+from deepume.pretrained import load_network
+from deepume.training.recipes import RECIPES
+from deepume.weights import WeightsError
 
-PINNED = ["auto", "identity", "pca", "ume", "ume-3", "icp", "frames-icp", "frames-gicp", "grid-icp"]
+PINNED = ["auto", "identity", "pca", "ume", "ume-3", "icp", "frames-icp", "frames-gicp", "grid-icp", "fgr", "ransac"]
+PINNED += ["kiss-matcher", "goicp", "pointnetlk", "dcp-v1", "dcp", "deepgmr", "rgm", "deepume-paper", "deepume"]
 
 
 def test_the_pinned_names_are_there_once() -> None:
@@ -34,3 +39,18 @@ def test_an_unknown_name_gets_a_suggestion_and_the_list(name: str, hint: str) ->
 def test_a_name_unlike_any_gets_the_list(name: str) -> None:
     with pytest.raises(UnknownNameError, match=rf"Unknown method {name!r}\. Known: auto, identity"):
         find_method(name)
+
+
+@pytest.mark.parametrize("name", ["dcp", "rgm-60"])
+def test_a_method_without_weights_names_the_recipe_that_trains_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepume.weights.read_table", dict)
+    load_network.cache_clear()
+    cloud = torch.rand(30, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    with pytest.raises(WeightsError, match=rf"deepume train {name} --data"):
+        get_method(name)(cloud, cloud)
+    assert f"deepume train {name}" in str(why_unavailable(find_method(name)))
+    assert name in RECIPES
+
+
+def test_weights_of_a_method_that_are_here_are_found() -> None:
+    assert why_unavailable(find_method("deepume")) is None

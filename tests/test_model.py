@@ -51,7 +51,8 @@ def model(request) -> DeepUME:
 @pytest.mark.parametrize("head", list(Head))
 def test_moving_either_cloud_moves_the_answer(dtype, head):
     model = deepume(dtype, head)
-    source, target = skewed_cloud(2, 120, seed=1, dtype=dtype), skewed_cloud(2, 90, seed=2, dtype=dtype)
+    source = skewed_cloud(2, 120, seed=1, dtype=dtype)
+    target = source[:, 30:]  # of one object: between strangers rounding decides the pose
     first, second = random_motion(2, seed=3, dtype=dtype), random_motion(2, seed=4, dtype=dtype)
     before = model(source, target)
     after = model(first.apply(source), second.apply(target))
@@ -112,7 +113,7 @@ def test_rotations_are_proper_and_scales_exactly_one(model):
 
 def test_undisplaced_clouds_give_the_moments_of_the_clouds_themselves():
     torch.manual_seed(0)
-    model = DeepUME(TINY).double().eval()
+    model = DeepUME(replace(TINY, head=Head.MOMENTS)).double().eval()
     source, target, initial = skewed_cloud(80, seed=1), skewed_cloud(70, seed=2), random_motion(seed=3)
     estimate = model(source, target, initial, passes=1)
     assert torch.equal(estimate.resampled.source, estimate.canonical.source)
@@ -275,4 +276,4 @@ def test_unknown_names_and_impossible_sizes_are_refused():
     with pytest.raises(ValueError, match="passes must be a whole number above 0, got 0"):
         DeepUMEConfig(passes=0)
     with pytest.raises(ValueError, match="multiple"):
-        DeepUMEConfig(width=100)
+        DeepUMEConfig(width=102)

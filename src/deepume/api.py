@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from deepume.auto import AUTO
-from deepume.baselines import BASELINES
+from deepume.baselines import BASELINES, NETWORKS, OPTIONAL
 from deepume.clouds import check_cloud, subsample_random
 from deepume.diagnose import diagnose_pair
 from deepume.distances import nearest
@@ -21,8 +22,9 @@ from deepume.pipeline import Settings, Stopwatch, register_pair
 from deepume.result import Registration
 from deepume.rotation import nearest_rotation
 from deepume.transform import RigidTransform
+from deepume.weights import why_missing
 
-METHODS = (AUTO, *BASELINES, *LEARNED)
+METHODS = (AUTO, *BASELINES, *OPTIONAL, *NETWORKS, *LEARNED)
 """The only list of methods."""
 DEFAULT_METHOD = "auto"
 MOST_POINTS = 20_000
@@ -93,6 +95,13 @@ def find_method(name: str) -> MethodEntry:
     """The row of the table of methods: summary, claims, and how to make it."""
     require_known("method", name, list_methods())
     return next(entry for entry in METHODS if entry.name == name)
+
+
+def why_unavailable(entry: MethodEntry) -> str | None:
+    """What a method lacks on this machine, and what to do about it; None for a method that is ready."""
+    if entry.package is not None and find_spec(entry.package) is None:
+        return f'{entry.package} is not installed: pip install "deepume[bench]"'
+    return None if entry.weights is None else why_missing(entry.weights)
 
 
 def get_method(name: str) -> Method:

@@ -1,7 +1,7 @@
 """Nearest neighbors and the distances between clouds that are built from them.
 
-Indices come from brute force in blocks of bounded memory or, for large clouds on CPU, from a k-d tree. Distances
-are then measured by direct differences, so both give the same numbers to rounding and gradients flow.
+Indices come from brute force in blocks of bounded memory, for large clouds on CPU from a k-d tree, on GPU from one
+kernel. Distances are then measured by direct differences, so all give the same numbers to rounding and gradients flow.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from deepume.kernels import has_kernels
 from deepume.types import Source, Target
 
 BLOCK_ELEMENTS = 1 << 22
@@ -24,6 +25,8 @@ CACHE_ELEMENTS = 1 << 20
 """Entries of a distance matrix on CPU that are read again soon enough to be in the cache still."""
 TREE_ELEMENTS = 1 << 10
 """Distance matrices larger than this are left to a k-d tree on CPU, which is ahead from some 40 points on."""
+KERNEL_POINTS = 1 << 12
+"""Largest cloud whose distances to one query fit the registers of a GPU kernel."""
 THREADED_QUERIES = 1 << 14
 """Fewer tree queries than this are answered by one thread: starting others takes longer."""
 
@@ -109,22 +112,30 @@ def rank_by_chamfer(
     Several times faster; exact to the rounding of |p|^2 - 2 p.q + |q|^2 with the target's mean as origin. Clouds
     whose matrix is larger than a block are left to :func:`chamfer_squared`.
     """
-    batch = torch.broadcast_shapes(source.shape[:-2], target.shape[:-2])
-    source, target = (cloud.expand(*batch, *cloud.shape[-2:]) for cloud in (source, target))
     size, limit = source.shape[-2] * target.shape[-2], CACHE_ELEMENTS if source.is_cpu else GPU_BLOCK_ELEMENTS
     if size > 4 * limit:
         return chamfer_squared(source, target)
-    if torch.compiler.is_compiling():  # fused there with the minima: the matrix is never stored
-        squares = (source.unsqueeze(-2) - target.unsqueeze(-3)).square().unbind(-1)
-        matrix = squares[0] + squares[1] + squares[2]
-        return matrix.amin(-1).mean(-1) + matrix.amin(-2).mean(-1)
+    batch, source, target = _flatten_batch(source, target)
+    if has_kernels(source.device):
+        from deepume.kernels.nearest import search_nearest
+
+        both_ways = [search_nearest(*clouds, 1)[0].mean((-2, -1)) for clouds in ((source, target), (target, source))]
+        return (both_ways[0] + both_ways[1]).reshape(batch)
     with full_precision(source):
         origin = target.mean(-2, keepdim=True)
-        flat = ((cloud - origin).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target))
-        rows, columns = squared_distance_factors(*flat)
+        rows, columns = squared_distance_factors(source - origin, target - origin)
         members = max(1, limit // size)
         matrices = (a @ b.mT for a, b in zip(rows.split(members), columns.split(members), strict=True))
         return torch.cat([d.amin(-1).mean(-1) + d.amin(-2).mean(-1) for d in matrices]).reshape(batch)
+
+
+def _flatten_batch(
+    queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#batch M 3"]
+) -> tuple[torch.Size, Float[Tensor, "B N 3"], Float[Tensor, "B M 3"]]:
+    """The common batch of two clouds, and both with that batch as one axis."""
+    batch = torch.broadcast_shapes(queries.shape[:-2], points.shape[:-2])
+    flat = [cloud.expand(*batch, *cloud.shape[-2:]).reshape(-1, *cloud.shape[-2:]) for cloud in (queries, points)]
+    return batch, flat[0], flat[1]
 
 
 def squared_distance_factors(source: Source, target: Target) -> tuple[Tensor, Tensor]:
@@ -144,11 +155,23 @@ def full_precision(points: Float[Tensor, "..."]) -> torch.autocast:
 def neighbor_indices(
     queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#batch M 3"], k: int
 ) -> Int[Tensor, "*batch N k"]:
-    """Positions of the ``k`` nearest points, by the faster of two searches that agree to rounding."""
-    large = queries.shape[-2] * points.shape[-2] > TREE_ELEMENTS
-    search = tree_indices if large and queries.device.type == "cpu" else brute_indices
+    """Positions of the ``k`` nearest points, by the fastest of three searches that agree to rounding."""
+    size = queries.shape[-2] * points.shape[-2]
+    search = tree_indices if queries.is_cpu and size > TREE_ELEMENTS else brute_indices
+    if has_kernels(queries.device) and (k == 1 or points.shape[-2] <= KERNEL_POINTS):
+        search = kernel_indices
     with full_precision(queries):
         return search(queries, points, k)
+
+
+def kernel_indices(
+    queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#batch M 3"], k: int
+) -> Int[Tensor, "*batch N k"]:
+    """Compare every query with every point inside one kernel, which keeps no matrix."""
+    from deepume.kernels.nearest import search_nearest
+
+    batch, queries, points = _flatten_batch(queries, points)
+    return search_nearest(queries, points, k)[1].reshape(*batch, -1, k)
 
 
 def brute_indices(

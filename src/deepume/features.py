@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from deepume.distances import neighbor_indices
+from deepume.kernels import has_kernels
 from deepume.types import Points
 
 EDGE_WIDTHS = (64, 64, 128, 256)
@@ -36,11 +37,40 @@ class PointLayer(nn.Module):
         """Batch norm over all rows, and ReLU."""
         return self.norm(mapped.flatten(0, -2)).view_as(mapped).relu_()
 
-    def folded(self) -> tuple[Float[Tensor, "O I"], Float[Tensor, " O"]]:
-        """Weight and bias of the linear map that equals this layer up to its ReLU, outside training."""
+    def pool(
+        self, edges: Float[Tensor, "P k I"], *, keep_edges: bool
+    ) -> tuple[Float[Tensor, "P k O"] | None, Float[Tensor, "P O"]]:
+        """Mapped edges, if they are to be kept, and the maxima over the edges of each point, while training."""
+        mapped = self.linear(edges)
+        if not has_kernels(mapped.device):
+            mapped = self.normalize(mapped)
+            return mapped, mapped.max(-2).values
+        from deepume.kernels.edge_norm import normalize_and_pool
+
+        norm = self.norm
+        kept, pooled, mean, variance = normalize_and_pool(mapped, norm.weight, norm.bias, norm.eps, keep_edges)
+        self._remember(mean, variance, mapped.shape[:-1].numel())
+        return kept, pooled
+
+    @torch.no_grad()
+    def _remember(self, mean: Float[Tensor, " O"], variance: Float[Tensor, " O"], count: int) -> None:
+        """Move the learned statistics a step towards those of a batch, as batch norm does, its variance unbiased."""
+        running_mean, running_variance = self.statistics()
+        momentum = self.norm.momentum
+        assert momentum is not None
+        running_mean.lerp_(mean, momentum)
+        running_variance.lerp_(variance * (count / (count - 1)), momentum)
+
+    def statistics(self) -> tuple[Float[Tensor, " O"], Float[Tensor, " O"]]:
+        """Learned mean and variance of each channel."""
         mean, variance = self.norm.running_mean, self.norm.running_var
         assert mean is not None
         assert variance is not None
+        return mean, variance
+
+    def folded(self) -> tuple[Float[Tensor, "O I"], Float[Tensor, " O"]]:
+        """Weight and bias of the linear map that equals this layer up to its ReLU, outside training."""
+        mean, variance = self.statistics()
         scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
         return self.linear.weight * scale.unsqueeze(-1), self.norm.bias - mean * scale
 
@@ -74,8 +104,8 @@ class Dgcnn(nn.Module):
         edges = torch.cat([neighbors, points.unsqueeze(-2).expand_as(neighbors)], -1)
         pooled = []
         for layer in self.edge_layers:
-            edges = layer(edges)
-            pooled.append(edges.max(-2).values)  # backward one scatter, where amax maps all edges four times
+            edges, most = layer.pool(edges, keep_edges=layer is not self.edge_layers[-1])  # pyright: ignore[reportCallIssue]
+            pooled.append(most)
         return torch.cat(pooled, -1)
 
     def _pool_folded(self, points: Float[Tensor, "P 3"], graph: Int[Tensor, "P k"]) -> Float[Tensor, "P C"]:
@@ -85,6 +115,10 @@ class Dgcnn(nn.Module):
         """
         (weight, bias), *later = (layer.folded() for layer in self.edge_layers)  # pyright: ignore[reportCallIssue]
         of_neighbor, of_center = linear(points, weight[:, :3]), linear(points, weight[:, 3:], bias)
+        if has_kernels(points.device) and of_neighbor.dtype in (torch.bfloat16, torch.float16):
+            from deepume.kernels.edges import pool_edges
+
+            return pool_edges(of_neighbor, of_center, graph, later)
         size = CPU_BLOCK if points.device.type == "cpu" else GPU_BLOCK
         blocks = zip(graph.split(size), of_center.split(size), strict=True)
         return torch.cat([_pool_block(of_neighbor, *block, later) for block in blocks])

@@ -1,39 +1,19 @@
-"""Methods with trained weights: a network behind the protocol that every method obeys."""
+"""The networks of this project, trained, as methods."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeVar
+from functools import partial
 
 import torch
 
 from deepume.hypotheses import axis_exchanges, sign_changes
 from deepume.method import Claim, MethodEntry
 from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME
+from deepume.pretrained import NetworkMethod, load_network, sharpen
 from deepume.result import Registration
-from deepume.rotation import nearest_rotation
 from deepume.score import rank_hypotheses
-from deepume.transform import RigidTransform
 from deepume.types import Source, Target
-from deepume.weights import config_of, load_weights, restore_weights
-
-Network = TypeVar("Network", PaperDeepUME, DeepUME)
-
-
-@dataclass(frozen=True, slots=True)
-class PaperNetwork:
-    """The paper's network, as released: one pose, from the best of its eight sign patterns."""
-
-    weights: str = "deepume-paper"
-    """Name of the weights file."""
-
-    @torch.inference_mode()
-    def __call__(self, source: Source, target: Target) -> Registration:
-        """The network's answer, without refinement."""
-        network = load_network(PaperDeepUME, PaperConfig, self.weights, source.device)
-        pose = network(source.float(), target.float()).target_from_source
-        return rank_hypotheses(source, target, sharpen(pose, source)[..., None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +34,29 @@ class DefaultNetwork:
         return rank_hypotheses(source, target, sharpen(estimate.target_from_source, source))
 
 
-def sharpen(pose: RigidTransform, like: Source) -> RigidTransform:
-    """The pose in the precision of the clouds, its rotation orthonormal in that precision."""
-    return RigidTransform(nearest_rotation(pose.rotation.to(like)), pose.translation.to(like))
-
-
-@lru_cache(maxsize=8)
-def load_network(kind: type[Network], config: type, name: str, device: torch.device) -> Network:
-    """A network with published weights, read once."""
-    weights = load_weights(name)
-    settings = config_of(weights, config)
-    network = kind(settings)
-    restore_weights(network, settings, weights)
-    return network.eval().requires_grad_(False).to(device)
-
-
 ALWAYS = frozenset({Claim.PROPER, Claim.DETERMINISTIC, Claim.PERMUTATION, Claim.TRANSLATION, Claim.EXACT, Claim.BATCH})
 
 LEARNED = (
     MethodEntry(
         name="deepume-paper",
         summary="the paper's network, trained here",
-        make=PaperNetwork,
+        make=lambda: NetworkMethod(PaperDeepUME, PaperConfig, "deepume-paper"),
         claims=ALWAYS,
+        weights="deepume-paper",
     ),
     MethodEntry(
         name="deepume",
-        summary="the paper's idea scaled: attention, moments, 3 passes from 4 frames",
+        summary="the paper's idea scaled: attention, 3 passes from 4 frames",
         make=DefaultNetwork,
         claims=ALWAYS | {Claim.ROTATION},
+        weights="deepume",
+    ),
+    MethodEntry(
+        name="deepume-small",
+        summary="the same with half the width and half the depth, for CPU",
+        make=partial(DefaultNetwork, weights="deepume-small"),
+        claims=ALWAYS | {Claim.ROTATION},
+        weights="deepume-small",
     ),
 )
 """Promises hold to single precision. The paper's network does not turn with the clouds: its signs are arbitrary."""

@@ -70,3 +70,7 @@ class MethodEntry:
     """True if it can be told how far to search."""
     centered: bool = True
     """False if the method must see where the clouds lie relative to each other."""
+    weights: str | None = None
+    """Name of the weights file that it needs; None where nothing is learned."""
+    package: str | None = None
+    """Optional package that it needs, by the name that is imported; None where there is none."""

@@ -53,7 +53,7 @@ class DeepUMEConfig:
     """Size of the token of a point."""
     blocks: int = 4
     """Blocks of self- and cross-attention."""
-    heads: int = 4
+    heads: int = 2
     """Attention heads; they divide the width."""
     features: int = 128
     """Number of invariant features, the rows of the moment matrix."""
@@ -63,8 +63,8 @@ class DeepUMEConfig:
     """Nearest points of the other cloud that a token starts from."""
     passes: int = 3
     """Times the network is applied, each time from the pose it found before."""
-    head: Head | str = Head.MOMENTS
-    """Motion from moments of the resampled clouds, or from the displacements taken as correspondences."""
+    head: Head | str = Head.DISPLACEMENT
+    """Motion from the displacements taken as correspondences, or from moments of the resampled clouds."""
 
     def __post_init__(self):
         check_positive(self, "width", "blocks", "heads", "features", "neighbors", "cross_neighbors", "passes")
@@ -75,7 +75,7 @@ class DeepUMEConfig:
     @classmethod
     def small(cls) -> DeepUMEConfig:
         """Half the width and half the depth, for CPU."""
-        return cls(width=64, blocks=2, heads=2, features=64)
+        return cls(width=64, blocks=2, heads=1, features=64)
 
 
 class DeepUME(nn.Module):

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention, softplus
+from torch.nn.functional import layer_norm, scaled_dot_product_attention, softplus
 
-from deepume.distances import gather_points, neighbor_indices
+from deepume.distances import full_precision, gather_points, neighbor_indices
+from deepume.kernels import has_kernels
 from deepume.types import Source, Target
 
 SourceTokens = Float[Tensor, "*batch N C"]
@@ -21,6 +22,8 @@ TargetTokens = Float[Tensor, "*batch M C"]
 PairTokens = Float[Tensor, "*batch T C"]
 Graph = Int[Tensor, "*batch N k"]
 
+EDGE_COLUMNS = 8
+"""Numbers that describe an edge; a multiple of 8, for which the fast products of a GPU are made."""
 FOURIER_OCTAVES = 6
 """Wavelengths of the position features: 4 radii of the cloud, and five times half of it, down to 1/8."""
 
@@ -50,9 +53,11 @@ def _join_heads(rows: Float[Tensor, "B H N c"], shape: torch.Size) -> Float[Tens
     return rows.transpose(-3, -2).reshape(shape)
 
 
-def feed_forward(width: int, hidden: int, activation: nn.Module) -> nn.Sequential:
-    """Two linear maps of each token with a nonlinearity between."""
-    return nn.Sequential(nn.Linear(width, hidden), activation, nn.Linear(hidden, width))
+def feed_forward(
+    width: int, hidden: int, activation: nn.Module, *, inputs: int | None = None, bias: bool = True
+) -> nn.Sequential:
+    """Two linear maps of each token with a nonlinearity between; ``inputs`` are as many as outputs by default."""
+    return nn.Sequential(nn.Linear(inputs or width, hidden, bias), activation, nn.Linear(hidden, width, bias))
 
 
 class PaperNorm(nn.Module):
@@ -128,7 +133,7 @@ class AttentionResampler(nn.Module):
         self.neighbors = neighbors
         self.tokens = PointTokens(width, cross_neighbors)
         self.blocks = nn.ModuleList(PairBlock(width, heads) for _ in range(blocks))
-        self.norm = nn.LayerNorm(width)
+        self.norm = TokenNorm(width)
         self.displacement = nn.Linear(width, 3)
         self.features = nn.Linear(width, features)
         nn.init.zeros_(self.displacement.weight)
@@ -165,26 +170,35 @@ class PointTokens(nn.Module):
     def __init__(self, width: int, cross_neighbors: int):
         super().__init__()
         self.cross_neighbors = cross_neighbors
-        self.own = nn.Sequential(nn.Linear(7, width // 2), nn.GELU(), nn.Linear(width // 2, width))
-        self.other = nn.Sequential(nn.Linear(4, width // 2), nn.GELU(), nn.Linear(width // 2, width))
+        self.own, self.other = (
+            feed_forward(width, width // 2, nn.GELU(), inputs=EDGE_COLUMNS, bias=False) for _ in range(2)
+        )
         self.position = nn.Linear(6 * FOURIER_OCTAVES, width)
 
     def forward(self, cloud: Source, other: Target, graph: Graph) -> SourceTokens:
         """The sum of three descriptions of each point."""
         near = neighbor_indices(cloud, other, min(self.cross_neighbors, other.shape[-2]))
-        own, across = _offsets(cloud, cloud, graph), _offsets(cloud, other, near)
-        place = cloud.unsqueeze(-2).expand_as(own[..., :3])
-        around = self.own(torch.cat([own, place], -1)).amax(-2)
-        opposite = self.other(across).amax(-2)
+        around = _pool(self.own(_edges(cloud, cloud, graph)))
+        opposite = _pool(self.other(_edges(cloud, other, near)))
         return around + opposite + self.position(fourier_features(cloud))
 
 
-def _offsets(cloud: Source, other: Target, indices: Int[Tensor, "*batch N k"]) -> Float[Tensor, "*batch N k 4"]:
-    """Vectors from each point to its neighbors, and their lengths."""
+def _pool(edges: Float[Tensor, "*batch N k C"]) -> Float[Tensor, "*batch N C"]:
+    """Maximum over the neighbors of each point."""
+    if not has_kernels(edges.device):
+        return edges.amax(-2)
+    from deepume.kernels.neighborhood import pool_neighbors
+
+    return pool_neighbors(edges)
+
+
+def _edges(cloud: Source, other: Target, indices: Int[Tensor, "*batch N k"]) -> Float[Tensor, "*batch N k 8"]:
+    """From each point to its neighbors: offset, length, where the point is, and 1, whose weights are the bias."""
     offsets = gather_points(other, indices) - cloud.unsqueeze(-2)
     # The length has no gradient at zero, where a point is its own neighbor.
     lengths = (offsets.square().sum(-1, keepdim=True) + torch.finfo(cloud.dtype).eps ** 2).sqrt()
-    return torch.cat([offsets, lengths], -1)
+    places = cloud.unsqueeze(-2).expand_as(offsets)
+    return torch.cat([offsets, lengths, places, torch.ones_like(lengths)], -1)
 
 
 def fourier_features(cloud: Source) -> Float[Tensor, "*batch N F"]:
@@ -194,18 +208,32 @@ def fourier_features(cloud: Source) -> Float[Tensor, "*batch N F"]:
     return torch.cat([phases.sin(), phases.cos()], -1)
 
 
+class TokenNorm(nn.LayerNorm):
+    """Layer norm in the precision of the tokens; automatic half precision would write them out in float32."""
+
+    def forward(self, input: PairTokens) -> PairTokens:
+        """Each token with mean 0 and variance 1, scaled and shifted by the weights; sums are taken in float32."""
+        if has_kernels(input.device):
+            from deepume.kernels.token_norm import normalize_tokens
+
+            return normalize_tokens(input, self.weight, self.bias, self.eps)
+        with full_precision(input):
+            return layer_norm(input, self.normalized_shape, self.weight.to(input), self.bias.to(input), self.eps)
+
+
 class PairBlock(nn.Module):
     """Self-attention, cross-attention and a map of each token, pre-norm, the same weights for both clouds.
 
-    The tokens of both clouds share one axis, source first, so that each linear map is one product.
+    The tokens of both clouds share one axis, source first, so that each linear map is one product. Its bias would
+    repeat that of the norm before it.
     """
 
     def __init__(self, width: int, heads: int):
         super().__init__()
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
+        self.norms = nn.ModuleList(TokenNorm(width) for _ in range(3))
         self.own = PairAttention(width, heads, cross=False)
         self.other = PairAttention(width, heads, cross=True)
-        self.hidden = feed_forward(width, 2 * width, nn.GELU())
+        self.hidden = feed_forward(width, 2 * width, nn.GELU(), bias=False)
 
     def forward(self, tokens: PairTokens, sizes: tuple[int, int]) -> PairTokens:
         """Tokens that have read their own cloud and then the other; ``sizes`` are the numbers of points."""
@@ -221,7 +249,7 @@ class PairAttention(nn.Module):
     def __init__(self, width: int, heads: int, *, cross: bool):
         super().__init__()
         self.heads, self.cross = heads, cross
-        self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.project, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
 
     def forward(self, tokens: PairTokens, sizes: tuple[int, int]) -> PairTokens:
         """What each token reads."""

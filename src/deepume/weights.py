@@ -143,11 +143,23 @@ def _locate(name_or_path: str | Path) -> tuple[Path, str | None]:
     require_known("weights", name, list(table))
     path = _find(name)
     if path is None:
-        raise WeightsError(
+        raise WeightsError(why_missing(name))
+    return path, table[name]
+
+
+def why_missing(name: str) -> str | None:
+    """Why no weights can be loaded by this name, and what to do about it; None where they are at hand."""
+    if name not in read_table():
+        return (
+            f"no weights {name!r} yet: deepume train {name} --data DATA --out RUN, then put RUN/{name}{SUFFIX} into "
+            f"{CHECKOUT_FOLDER} and enter it with deepume.weights.publish"
+        )
+    if _find(name) is None:
+        return (
             f"Weights {name!r} are published, but {name}{SUFFIX} is neither in {PACKAGE_FOLDER} nor in "
             f"{CHECKOUT_FOLDER}. Put it there, or train it: deepume train."
         )
-    return path, table[name]
+    return None
 
 
 def _find(name: str) -> Path | None:

@@ -1,16 +1,20 @@
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from deepume.api import list_methods
 from deepume.benchmark import SUITES, Suite, read_record, run_suite, to_markdown, write_record
+from deepume.benchmark.published import published_rmse_r
 from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
 from deepume.benchmark.references import REFERENCES
-from deepume.benchmark.runner import measure_pair, methods_of
-from deepume.benchmark.statistics import CONFIDENCE, STATISTICS, bootstrap_draws
+from deepume.benchmark.runner import measure_pair
+from deepume.benchmark.statistics import CONFIDENCE, STATISTICS, Row, bootstrap_draws
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
 from deepume.errors import DeepumeError, UnknownNameError
+from deepume.pretrained import load_network
 
 RESULTS = Path(__file__).parents[2] / "results"
 SMALL = Suite("small", "for tests", ("identity", "pca", "truth-icp"), ("procedural",), points=(64,), pairs=4)
@@ -49,6 +53,40 @@ def test_unknown_methods_and_empty_suites_are_refused() -> None:
         run_suite(replace(SMALL, methods=("pcaa",)), None)
     with pytest.raises(DeepumeError, match="empty"):
         replace(SMALL, methods=())
+
+
+def test_methods_that_lack_something_are_skipped_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepume.weights.read_table", dict)
+    load_network.cache_clear()
+    monkeypatch.setitem(sys.modules, "kiss_matcher", None)
+    suite = replace(SMALL, methods=("kiss-matcher", "pca", "dcp"), laws=(Law.HAAR, Law.EULER_60))
+    skipped: list[tuple[str, str]] = []
+    rows = run_suite(suite, None, skip=lambda name, reason: skipped.append((name, reason)))
+    assert [row.method for row in rows] == ["pca", "pca"]
+    assert [name for name, _ in skipped] == ["kiss-matcher", "dcp"]
+    assert "deepume[bench]" in skipped[0][1]
+    assert "deepume train dcp" in skipped[1][1]
+
+
+def test_the_suite_of_all_methods_names_each_and_spreads_its_pairs() -> None:
+    suite = SUITES["methods"]
+    assert set(list_methods()) <= set(suite.methods)
+    assert (suite.pairs_of("stanford"), suite.pairs_of("faust")) == (60, 44)
+    condition = next(suite.conditions())
+    for size, pairs in ((240, 60), (11, 44)):
+        keys = condition.keys(ProceduralSet(size=size), pairs, 0, suite.stride)
+        assert len({(key.index, key.seed) for key in keys}) == pairs
+        assert len({key.index for key in keys}) == min(size, pairs)
+        assert max(key.index for key in keys) >= size - suite.stride
+
+
+def test_the_papers_figures_stand_beside_the_same_condition_only() -> None:
+    row = Row("dcp-60", "stanford", "zero", "euler-60", 1024, 60, {})
+    assert published_rmse_r(row) == 71.307
+    assert published_rmse_r(replace(row, law="euler-full")) is None
+    assert published_rmse_r(replace(row, method="rgm", law="euler-full")) == 104.872
+    assert published_rmse_r(replace(row, method="pca")) is None
+    assert published_rmse_r(replace(row, set="procedural")) is None
 
 
 @pytest.mark.parametrize("name", list(REFERENCES))
@@ -109,10 +147,6 @@ def test_a_method_that_states_its_confidence_is_held_to_it() -> None:
         assert row.figures["right"].value == 1
     different = run_suite(replace(suite, methods=("auto",), scenarios=(Scenario.DIFFERENT,)), None)[0]
     assert different.figures["right"].value == 0
-
-
-def test_optional_rows_are_left_out_where_they_are_not_there() -> None:
-    assert methods_of(replace(SMALL, optional=("pca", "no such peer"))) == [*SMALL.methods, "pca"]
 
 
 def test_the_default_suite_covers_every_size_and_kind_of_pair() -> None:

@@ -28,6 +28,16 @@ def test_methods_lists_every_method(run) -> None:
     assert all(name in outcome.out for name in list_methods())
 
 
+def test_methods_tells_what_is_missing_and_how_to_get_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepume.weights.read_table", dict)
+    monkeypatch.setattr("deepume.api.find_spec", lambda name: None)
+    lines = run("methods").out.splitlines()
+    remedies = {line.split(":")[0]: line for line in lines if line.startswith("* ")}
+    assert 'pip install "deepume[bench]"' in remedies["* ransac"]
+    assert "deepume train rgm-60 --data" in remedies["* rgm-60"]
+    assert "* frames-gicp" not in remedies
+
+
 def test_info_counts_what_is_in_the_way(run, tmp_path: Path) -> None:
     path = tmp_path / "cloud.xyz"
     path.write_text("0 0 0\n1 0 0\n1 0 0\n0 2 0\nnan 0 0\n")

@@ -8,8 +8,8 @@ from functools import cache
 import torch
 
 from deepume.auto.prepared import PreparedPair
-from deepume.learned import load_network, sharpen
 from deepume.model import DeepUME, DeepUMEConfig
+from deepume.pretrained import load_network, sharpen
 from deepume.transform import RigidTransform
 
 NETWORK = "deepume"

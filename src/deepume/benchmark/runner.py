@@ -16,7 +16,7 @@ from deepume.benchmark.suites import Suite
 from deepume.benchmark.variants import VARIANTS
 from deepume.datasets import Pair, Scenario, make_pair, open_set
 from deepume.distances import chamfer_squared, hausdorff_squared
-from deepume.errors import require_known
+from deepume.errors import MissingPackageError, require_known
 from deepume.metrics import (
     chamfer_ratio,
     is_right,
@@ -27,9 +27,12 @@ from deepume.metrics import (
 )
 from deepume.result import Registration
 from deepume.transform import RigidTransform
+from deepume.weights import WeightsError
 
 Progress = Callable[[str], None]
 """Called after each pair with the name of the method."""
+Skip = Callable[[str, str], None]
+"""Called once for a method that lacks its weights or its package, with its name and what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +54,27 @@ class PairFigures:
     """Probability of being right that the method states; not a number where it states none."""
 
 
-def run_suite(suite: Suite, folder: Path | None, progress: Progress = lambda name: None) -> list[Row]:
-    """One row for each method and condition, in the order of the suite."""
-    methods = methods_of(suite)
+def run_suite(
+    suite: Suite,
+    folder: Path | None,
+    progress: Progress = lambda name: None,
+    skip: Skip = lambda name, reason: None,
+) -> list[Row]:
+    """One row for each method and condition, in the order of the suite; methods that cannot run here are skipped."""
+    for name in suite.methods:
+        require_known("method", name, [*list_methods(), *VARIANTS, *REFERENCES])
     rows: list[Row] = []
+    methods = list(suite.methods)
     for condition in suite.conditions():
         dataset = open_set(condition.set, folder)
-        pairs = [make_pair(dataset, key) for key in condition.keys(dataset, suite.pairs, suite.seed)]
-        rows += [summarize(name, condition, list(_measure_all(name, pairs, progress))) for name in methods]
+        keys = condition.keys(dataset, suite.pairs_of(condition.set), suite.seed, suite.stride)
+        pairs = [make_pair(dataset, key) for key in keys]
+        for name in list(methods):
+            try:
+                rows.append(summarize(name, condition, list(_measure_all(name, pairs, progress))))
+            except (MissingPackageError, WeightsError) as error:
+                methods.remove(name)
+                skip(name, str(error))
     return rows
 
 

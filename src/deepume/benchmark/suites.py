@@ -18,12 +18,12 @@ class Condition:
     law: Law
     points: int
 
-    def keys(self, dataset: Dataset, pairs: int, seed: int) -> list[PairKey]:
-        """Keys of the first pairs: shapes in order, then the same shapes drawn anew."""
+    def keys(self, dataset: Dataset, pairs: int, seed: int, stride: int = 1) -> list[PairKey]:
+        """Keys of the first pairs: shapes in order, ``stride`` apart, going round; each round is drawn anew."""
         size = len(dataset)
         return [
             PairKey(self.set, self.scenario, self.law, self.points, index % size, seed + index // size)
-            for index in range(pairs)
+            for index in range(0, pairs * stride, stride)
         ]
 
 
@@ -46,11 +46,13 @@ class Suite:
     points: tuple[int, ...] = (1024,)
     """Points per cloud."""
     pairs: int = 200
-    """Pairs in each block."""
+    """Pairs in each block, at most."""
+    fewer: tuple[tuple[str, int], ...] = ()
+    """Sets with fewer pairs than that, and how many."""
+    stride: int = 1
+    """Step from one shape to the next: a few pairs of a large set should not all be of its first object."""
     seed: int = 0
     """Seed of the first drawing of each shape."""
-    optional: tuple[str, ...] = ()
-    """Rows of methods that need an extra package; left out where they are not there."""
     further: tuple[Condition, ...] = ()
     """Blocks beside the product of sets, scenarios, laws and points."""
 
@@ -58,6 +60,10 @@ class Suite:
         """Refuse a suite with nothing in it."""
         if self.pairs < 1 or not all((self.methods, self.sets, self.scenarios, self.laws, self.points)):
             raise DeepumeError(f"Suite {self.name!r} is empty: it needs methods, sets, scenarios, laws, points, pairs.")
+
+    def pairs_of(self, name: str) -> int:
+        """Pairs in a block of the named set."""
+        return min(self.pairs, dict(self.fewer).get(name, self.pairs))
 
     def conditions(self) -> Iterator[Condition]:
         """All blocks of the table, in order."""
@@ -71,8 +77,12 @@ class Suite:
 
 CLOSED_FORM = ("identity", "pca", "ume", "ume-3")
 LOCAL_SEARCH = ("icp", "frames-icp", "frames-gicp", "grid-icp")
+PEERS = ("grid-icp-576", "goicp", "fgr", "ransac", "kiss-matcher")
+COMPARED = tuple(f"{name}{law}" for name in ("pointnetlk", "dcp-v1", "dcp", "deepgmr", "rgm") for law in ("", "-60"))
+OURS = ("deepume-paper", "deepume", "deepume-small")
 FLOOR = ("truth-icp", "truth-gicp")
 SCANS = ("stanford", "faust")
+DEFAULT = ("auto", "auto-fast", "auto-thorough", "auto-unlearned")
 OTHER_PAIRS = (
     (Scenario.ZERO, 256),
     (Scenario.ZERO, 128),
@@ -94,11 +104,11 @@ SUITES = {
         Suite(
             "default",
             "The default method, what it is made of, and its peers, from 64 to 1,024 points",
-            methods=("auto", "auto-fast", "auto-thorough", "auto-unlearned", "frames-gicp", "grid-icp", *FLOOR),
-            optional=("ransac", "fgr", "kiss-matcher"),
+            methods=(*DEFAULT, "frames-gicp", "grid-icp", "ransac", "fgr", "kiss-matcher", *FLOOR),
             sets=SCANS,
             scenarios=(Scenario.ZERO, Scenario.BERNOULLI, Scenario.GAUSSIAN),
             pairs=240,
+            fewer=(("faust", 220),),
             further=(
                 *(Condition(name, scenario, Law.HAAR, points) for scenario, points in OTHER_PAIRS for name in SCANS),
                 Condition("stanford", Scenario.DIFFERENT, Law.HAAR, 1024),
@@ -106,6 +116,16 @@ SUITES = {
                 Condition("procedural", Scenario.DIFFERENT, Law.HAAR, 1024),
                 Condition("modelnet40-test", Scenario.ZERO, Law.HAAR, 1024),
             ),
+        ),
+        Suite(
+            "methods",
+            "Every method, zero intersection, any rotation and small angles",
+            methods=(*CLOSED_FORM, *LOCAL_SEARCH, "auto", *PEERS, *COMPARED, *OURS, *FLOOR),
+            sets=("stanford", "faust"),
+            laws=(Law.HAAR, Law.EULER_FULL, Law.EULER_60),
+            pairs=60,
+            fewer=(("faust", 44),),
+            stride=4,
         ),
         Suite(
             "quick",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from deepume.benchmark.published import published_rmse_r
 from deepume.benchmark.statistics import Row
 
 Cell = Callable[[Row], str]
@@ -20,14 +21,20 @@ COLUMNS: dict[str, Cell] = {
     "ECE": lambda row: f"{row.figures['calibration_error'].value:.3f}" if "calibration_error" in row.figures else "-",
     "RMSE(R)": lambda row: f"{row.figures['rmse_r_paper'].value:.2f}",
     "RMSE(t)": lambda row: f"{row.figures['rmse_t_paper'].value:.3f}",
+    "published": lambda row: _published(row),
 }
-"""Columns of every table; "doubt" is the share of answers that a method gives less than even odds, ECE the error of
-its confidence; RMSE(R) and RMSE(t) are the paper's."""
+"""Columns of every table. *Doubt* is the share of answers that a method gives less than even odds, *ECE* the error of its
+confidence; RMSE(R) and RMSE(t) are the paper's metrics, and *published* is its own RMSE(R)."""
 
 
 def _short(value: float) -> str:
     """Two decimals, but no more than six characters: without noise, the ratio of a wrong pose is beyond measure."""
     return f"{value:.2f}" if value < 1000 else f"{value:.0e}"
+
+
+def _published(row: Row) -> str:
+    figure = published_rmse_r(row)
+    return "" if figure is None else f"{figure:.2f}"
 
 
 def blocks(rows: Sequence[Row]) -> dict[str, list[Row]]:

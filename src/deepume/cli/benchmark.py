@@ -15,13 +15,12 @@ from rich.table import Table
 
 from deepume.benchmark import SUITES, Suite, run_suite, table_rows, to_markdown, write_record
 from deepume.benchmark.record import LEDGER, make_record
-from deepume.benchmark.runner import methods_of
 from deepume.benchmark.statistics import Row
 from deepume.benchmark.tables import COLUMNS, blocks
 from deepume.cli.exits import Exit
 from deepume.errors import require_known
 
-PIPE_WIDTH = 130
+PIPE_WIDTH = 145
 """Columns of a table that is not printed to a terminal."""
 
 
@@ -29,15 +28,16 @@ PIPE_WIDTH = 130
 class Benchmark:
     """Measure methods on identical pairs and print one table for each condition.
 
-    `quick` needs no data. `core` measures on the Stanford and FAUST scans in the folder named by --data; without
-    it, on procedural shapes, and the table says so. `default` measures the default method and its peers there, in all
-    scenarios and sizes.
+    `quick` needs no data. `core`, `default` (the default method, its parts and its peers, in all scenarios and sizes)
+    and `methods` (every method that is compared) measure on the Stanford and FAUST scans in the folder named by --data;
+    without it, on procedural shapes, and the table says so. A method whose weights or whose package are not there is
+    skipped, with a line that says what to do.
 
     Example: deepume benchmark core --data DATA --record results/core.json
     """
 
     suite: tyro.conf.Positional[str] = "quick"
-    """What to measure: quick, core or default."""
+    """What to measure: quick, core, default or methods."""
     data: Path | None = None
     """Folder of the real data sets."""
     methods: tuple[str, ...] = ()
@@ -67,7 +67,14 @@ class Benchmark:
             disable=not console.is_terminal,
         ) as progress:
             task = progress.add_task(suite.name, total=_count_pairs(suite))
-            rows = run_suite(suite, self.data, lambda name: progress.update(task, advance=1, description=name))
+            rows = run_suite(
+                suite,
+                self.data,
+                lambda name: progress.update(task, advance=1, description=name),
+                lambda name, reason: console.print(
+                    f"skipped {name}: {reason}", markup=False, highlight=False, soft_wrap=True
+                ),
+            )
         print(to_markdown(rows)) if self.markdown else _print_tables(rows)
         if self.record is not None:
             command = " ".join(["deepume", *sys.argv[1:]])
@@ -86,7 +93,7 @@ class Benchmark:
 
 
 def _count_pairs(suite: Suite) -> int:
-    return suite.pairs * len(methods_of(suite)) * len(list(suite.conditions()))
+    return len(suite.methods) * sum(suite.pairs_of(condition.set) for condition in suite.conditions())
 
 
 def _print_tables(rows: list[Row]) -> None:

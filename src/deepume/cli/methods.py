@@ -7,19 +7,27 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from deepume.api import DEFAULT_METHOD, find_method, list_methods
+from deepume.api import DEFAULT_METHOD, find_method, list_methods, why_unavailable
 from deepume.cli.exits import Exit
 
 
 @dataclass(frozen=True)
 class Methods:
-    """List the methods that `deepume register --method NAME` takes, and the laws that each promises to obey."""
+    """List the methods that `deepume register --method NAME` takes, and the laws that each promises to obey.
+
+    Methods marked * are not ready on this machine: they lack trained weights or a package; the lines below the table
+    say how to get them.
+    """
 
     def run(self) -> Exit:
-        """Print the table."""
-        table = Table("method", "what it does", "promises")
+        """Print the table, and what is missing."""
+        table, missing = Table("method", "what it does", "promises"), {}
         for entry in map(find_method, list_methods()):
-            name = f"{entry.name} (default)" if entry.name == DEFAULT_METHOD else entry.name
-            table.add_row(name, entry.summary, ", ".join(sorted(entry.claims)))
+            missing[entry.name] = why_unavailable(entry)
+            mark = " *" if missing[entry.name] else " (default)" if entry.name == DEFAULT_METHOD else ""
+            table.add_row(entry.name + mark, entry.summary, ", ".join(sorted(entry.claims)))
         Console().print(table)
+        for name, reason in missing.items():
+            if reason is not None:
+                print(f"* {name}: {reason}")
         return Exit.SURE

@@ -13,10 +13,10 @@ from torch import Tensor
 from deepume.canonical import principal_frame
 from deepume.datasets.corpus import STEPS, is_validation
 from deepume.datasets.procedural import ProceduralSet
+from deepume.distances import rank_by_chamfer
 from deepume.errors import FileFormatError
 from deepume.hypotheses import axis_exchanges
-from deepume.training.chamfer import chamfer_loss
-from deepume.training.recipe import LossDistance, Recipe, ShapeSource
+from deepume.training.recipe import Recipe, ShapeSource
 from deepume.types import Rotations
 
 POINTS = 2048
@@ -173,7 +173,6 @@ def _symmetry_of_block(points: Float[Tensor, "S N 3"], exchanges: Rotations) -> 
     turns = axes @ exchanges @ axes.mT
     centered = points - points.mean(-2, keepdim=True)
     first, second = centered[:, :SYMMETRY_POINTS], centered[:, -SYMMETRY_POINTS:]
-    fits = [chamfer_loss(first @ turn.mT, second, LossDistance.SQUARED) for turn in turns.unbind(-3)]
-    fit = torch.stack(fits, -1)
+    fit = torch.stack([rank_by_chamfer(first @ turn.mT, second) for turn in turns.unbind(-3)], -1)
     symmetric = fit <= SYMMETRY_RATIO * fit[:, :1]
     return turns, symmetric

@@ -8,14 +8,14 @@ from torch import Tensor, nn
 from torch.nn.functional import smooth_l1_loss
 
 from deepume.clouds import rms_radius
-from deepume.distances import full_precision
+from deepume.distances import chamfer, chamfer_squared, full_precision, rank_by_chamfer
 from deepume.model import DeepUME, DeepUMEConfig
 from deepume.paper import PaperConfig, PaperDeepUME
-from deepume.training.chamfer import chamfer_loss
 from deepume.training.pairs import Pairs
 from deepume.training.recipe import LossDistance, Recipe
 from deepume.training.starts import draw_sign_changes, draw_starts
-from deepume.training.trainable import Losses, Motion, Trainable
+from deepume.training.supervised import SUPERVISED
+from deepume.training.trainable import Losses, Motion, Trainable, estimate_once
 from deepume.transform import RigidTransform, motion_between
 from deepume.types import Source, Target
 
@@ -49,17 +49,18 @@ def default_objective(network: nn.Module, pairs: Pairs, recipe: Recipe, generato
 
 def _fit(pose: RigidTransform, pairs: Pairs, recipe: Recipe) -> Float[Tensor, " B"]:
     """d_C of each pair at a pose, on the clouds the network saw or on dense ones."""
+    distance = chamfer_squared if recipe.loss_distance is LossDistance.SQUARED else chamfer
     if not recipe.loss_points:
-        return chamfer_loss(_moved(pairs.source, pose), pairs.target, recipe.loss_distance)
+        return distance(_moved(pairs.source, pose), pairs.target)
     source, target = pairs.dense_source[:, : recipe.loss_points], pairs.dense_target[:, : recipe.loss_points]
-    return chamfer_loss(_moved(source, pose), target, recipe.loss_distance)
+    return distance(_moved(source, pose), target)
 
 
 @torch.no_grad()
 def dense_score(pose: RigidTransform, pairs: Pairs, points: int) -> Float[Tensor, " B"]:
     """What a score head learns to say of a pose: log d_C (un-squared, two-sided) of dense clouds, in source radii."""
     source, target = pairs.dense_source[:, :points], pairs.dense_target[:, :points]
-    distance = chamfer_loss(_moved(source, pose), target, LossDistance.PLAIN)
+    distance = chamfer(_moved(source, pose), target)
     return (distance / rms_radius(pairs.source)).clamp_min(1e-4).log()
 
 
@@ -73,19 +74,12 @@ def _masked_mean(values: Float[Tensor, "P B"], mask: Bool[Tensor, " B"]) -> Floa
     return torch.where(mask, values, 0).sum() / (len(values) * mask.sum()).clamp_min(1)
 
 
-def estimate_once(network: nn.Module, source: Source, target: Target) -> Motion:
-    """The network's answer."""
-    pose = network(source, target).target_from_source
-    return Motion(pose.rotation, pose.translation)
-
-
 def estimate_from_frames(network: nn.Module, source: Source, target: Target) -> Motion:
     """The network's answers from the four proper frames, the one of least d_C: chosen after the network."""
     assert isinstance(network, DeepUME)
     poses = network.hypotheses(source, target).target_from_source
     moved = source.unsqueeze(-3) @ poses.rotation.float().mT + poses.translation.float().unsqueeze(-2)
-    others = target.unsqueeze(-3).expand(*moved.shape[:-2], *target.shape[-2:])
-    best = chamfer_loss(moved, others, LossDistance.SQUARED).argmin(-1)
+    best = rank_by_chamfer(moved, target.unsqueeze(-3)).argmin(-1)
     rows = torch.arange(len(source), device=source.device)
     return Motion(poses.rotation[rows, best], poses.translation[rows, best])
 
@@ -99,7 +93,8 @@ def _build_default(config: DeepUMEConfig) -> nn.Module:
 
 
 TRAINABLES: dict[str, Trainable] = {
-    "deepume-paper": Trainable(_build_paper, paper_objective, estimate_once, ("describe",)),
+    "deepume-paper": Trainable(_build_paper, paper_objective, estimate_once),
     "deepume": Trainable(_build_default, default_objective, estimate_from_frames, ("resample",), uses_symmetry=True),
+    **SUPERVISED,
 }
 """Methods that the loop can train, by name."""

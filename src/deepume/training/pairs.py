@@ -8,6 +8,7 @@ scenarios stand in one batch, and all clouds of a batch have the same size.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -33,9 +34,9 @@ class Pairs:
     translation: Vectors
     """True translation."""
     dense_source: Float[Tensor, "B K 3"]
-    """Other, noise-free points of the same shape, in the frame of the source."""
+    """Noise-free points of the same shape in the frame of the source: the source's own and then others."""
     dense_target: Float[Tensor, "B K 3"]
-    """Still other ones, in the frame of the target."""
+    """Still other ones, in the frame of the target; never those of the source."""
     equivalents: Float[Tensor, "B 24 3 3"]
     """The true rotation after each exchange of the shape's principal axes."""
     is_equivalent: Bool[Tensor, "B 24"]
@@ -69,16 +70,16 @@ class PairMaker:
         rows = self.bank.draw(count, generator=self.generator)
         shape = self.bank.coordinates(rows)
         kinds = {scenario for scenario, _ in self.recipe.scenarios}
-        source, target = draw_clouds(shape, scenarios, kinds, source_size, target_size, generator=self.generator)
+        clouds = draw_clouds(shape, scenarios, kinds, source_size, target_size, generator=self.generator)
         motion = draw_motion(self.recipe.law, count, generator=self.generator, dtype=torch.float32)
         rotation, translation = motion.rotation, motion.translation
         return Pairs(
-            source,
-            _move(target, rotation, translation),
+            clouds.source,
+            _move(clouds.target, rotation, translation),
             rotation,
             translation,
-            shape[:, :dense],
-            _move(shape[:, -dense:], rotation, translation),
+            _take(shape, clouds.order[:, :dense]),
+            _move(_take(shape, clouds.order[:, -dense:]), rotation, translation),
             rotation.unsqueeze(-3) @ self.bank.turns[rows],
             self.bank.symmetric[rows],
         )
@@ -119,6 +120,15 @@ class _Mix:
         return bool(self.kinds.intersection(names))
 
 
+class Clouds(NamedTuple):
+    """Clouds of a batch in the frame of their shapes."""
+
+    source: Float[Tensor, "B S 3"]
+    target: Float[Tensor, "B T 3"]
+    order: Int[Tensor, "B N"]
+    """Every point of the shape once, in random order: the source has the first of them."""
+
+
 def draw_clouds(
     shape: Float[Tensor, "B N 3"],
     scenarios: Int[Tensor, " B"],
@@ -127,21 +137,22 @@ def draw_clouds(
     target_size: int,
     *,
     generator: torch.Generator,
-) -> tuple[Float[Tensor, "B S 3"], Float[Tensor, "B T 3"]]:
+) -> Clouds:
     """Source and target of each shape in one frame, by the scenario of each; ``kinds`` are those that can occur.
 
     Differs from :mod:`deepume.datasets.scenarios`, which serves evaluation: clouds keep their size whatever is
     cropped or thinned, and where too few points are allowed the rest is filled from the others.
     """
     mix = _Mix(scenarios, kinds)
-    source_rows, target_rows = _choose(shape, mix, source_size, target_size, generator=generator)
-    return _disturb(_take(shape, source_rows), _take(shape, target_rows), shape, mix, generator=generator)
+    order, target_rows = _choose(shape, mix, source_size, target_size, generator=generator)
+    source, target = _take(shape, order[:, :source_size]), _take(shape, target_rows)
+    return Clouds(*_disturb(source, target, shape, mix, generator=generator), order)
 
 
 def _choose(
     shape: Float[Tensor, "B N 3"], mix: _Mix, source_size: int, target_size: int, *, generator: torch.Generator
-) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]:
-    """Which points each cloud takes: those with the smallest keys."""
+) -> tuple[Int[Tensor, "B N"], Int[Tensor, "B T"]]:
+    """All points in an order whose first the source takes, and those that the target takes: the smallest keys."""
     source_keys, target_keys = _draw_like(shape, generator), _draw_like(shape, generator)
     if mix.can_be(Scenario.OVERLAP):
         source_keys = source_keys + 1.0 * (mix.of(Scenario.OVERLAP) & _cropped(shape, generator=generator))
@@ -154,7 +165,7 @@ def _choose(
     shared, pooled = mix.of(Scenario.NOISE_FREE, Scenario.GAUSSIAN), mix.of(Scenario.PAPER_TRAINING)
     forbidden = (shared & ~in_source) | (pooled & ~in_pool) | (~(shared | pooled) & in_source)
     chosen = (target_keys + 2.0 * forbidden).topk(target_size, largest=False).indices
-    return order[:, :source_size], chosen
+    return order, chosen
 
 
 def _disturb(

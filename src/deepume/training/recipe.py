@@ -226,6 +226,8 @@ def _converted(old: Any, value: Any) -> Any:
         return tuple(ShapeSource(*item) for item in value)
     if isinstance(old, tuple) and old and isinstance(old[0], tuple) and isinstance(old[0][0], Scenario):
         return tuple((_converted(Scenario.ZERO, name), float(share)) for name, share in value)
+    if isinstance(old, tuple) and old and isinstance(old[0], Scenario):
+        return tuple(_converted(Scenario.ZERO, name) for name in value)
     return float(value) if isinstance(old, float) and isinstance(value, int) else value
 
 

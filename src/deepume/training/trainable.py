@@ -47,3 +47,9 @@ class Trainable:
     """Parts of the network that are compiled where asked to: not the closed forms, which would not gain."""
     uses_symmetry: bool = False
     """True where the loss asks which starts lie near a correct alignment; finding that takes time at the start."""
+
+
+def estimate_once(network: nn.Module, source: Source, target: Target) -> Motion:
+    """The network's answer."""
+    pose = network(source, target).target_from_source
+    return Motion(pose.rotation, pose.translation)

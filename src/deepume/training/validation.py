@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from deepume.distances import chamfer_squared
 from deepume.metrics import RIGHT_ANGLE_DEG, RIGHT_CHAMFER_RATIO
 from deepume.rotation import geodesic_angle
 from deepume.training.bank import ShapeBank
-from deepume.training.chamfer import chamfer_loss
 from deepume.training.pairs import PairMaker, Pairs
-from deepume.training.recipe import LossDistance, Recipe
+from deepume.training.recipe import Recipe
 from deepume.training.trainable import Trainable
 
 SEED = 20211122
@@ -69,8 +69,8 @@ def _compare(trainable: Trainable, network: nn.Module, pairs: Pairs) -> tuple[Te
     rotation, translation = trainable.estimate(network, pairs.source, pairs.target)
     moved = pairs.source @ rotation.float().mT + translation.float().unsqueeze(-2)
     truth = pairs.source @ pairs.rotation.mT + pairs.translation.unsqueeze(-2)
-    reached = chamfer_loss(moved, pairs.target, LossDistance.SQUARED)
-    floor = chamfer_loss(truth, pairs.target, LossDistance.SQUARED)
+    reached = chamfer_squared(moved, pairs.target)
+    floor = chamfer_squared(truth, pairs.target)
     return torch.rad2deg(geodesic_angle(rotation.float(), pairs.rotation)), (reached + 1e-9) / (floor + 1e-9)
 
 

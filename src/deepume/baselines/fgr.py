@@ -1,0 +1,45 @@
+"""Fast global registration (Zhou, Park and Koltun 2016) on FPFH features, by Open3D, then ICP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.fpfh import describe_pair, load_open3d, pose_of
+from deepume.icp import refine_icp
+from deepume.pairwise import map_pairs
+from deepume.result import Registration
+from deepume.score import rank_hypotheses
+from deepume.transform import RigidTransform
+from deepume.types import Source, Target
+from deepume.unit_sphere import to_unit_pair
+
+
+@dataclass(frozen=True, slots=True)
+class FastGlobal:
+    """Pairs of like features, and the motion on which most of them agree, by graduated non-convexity."""
+
+    gate: float = 3.0
+    """Pairs farther apart than this many point spacings are outliers in the end."""
+    seed: int = 0
+    """Tuples of pairs are drawn at random."""
+
+    def __call__(self, source: Source, target: Target) -> Registration:
+        """The motion after ICP. Loops over the batch."""
+        pair = to_unit_pair(source, target)  # the package compares a squared length with a length: units matter
+        pose = pair.restore(map_pairs(self._register, pair.source, pair.target))
+        return rank_hypotheses(source, target, refine_icp(source, target, pose[..., None]))
+
+    def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> RigidTransform:
+        open3d = load_open3d()
+        open3d.utility.random.seed(self.seed)
+        pair = describe_pair(source, target)
+        option = open3d.pipelines.registration.FastGlobalRegistrationOption(
+            decrease_mu=True, maximum_correspondence_distance=self.gate * pair.spacing
+        )
+        result = open3d.pipelines.registration.registration_fgr_based_on_feature_matching(
+            pair.source, pair.target, pair.source_features, pair.target_features, option
+        )
+        return pose_of(result, source)

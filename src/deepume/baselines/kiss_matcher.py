@@ -1,0 +1,41 @@
+"""KISS-Matcher (Lim et al. 2025): local features, pruning by a graph of consistent pairs, a robust solver; then ICP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.icp import refine_icp
+from deepume.io.packages import import_package
+from deepume.pairwise import map_pairs
+from deepume.result import Registration
+from deepume.rotation import nearest_rotation
+from deepume.score import rank_hypotheses, sampling_distance
+from deepume.transform import RigidTransform
+from deepume.types import Source, Target
+from deepume.unit_sphere import to_unit_pair
+
+
+@dataclass(frozen=True, slots=True)
+class KissMatcher:
+    """The package ``kiss-matcher`` with its own defaults; its one length is a multiple of the point spacing."""
+
+    voxel: float = 3.0
+    """Side of its voxels, in point spacings."""
+
+    def __call__(self, source: Source, target: Target) -> Registration:
+        """The motion after ICP. Loops over the batch."""
+        pair = to_unit_pair(source, target)  # the package clamps some of its lengths: units matter
+        pose = pair.restore(map_pairs(self._register, pair.source, pair.target))
+        return rank_hypotheses(source, target, refine_icp(source, target, pose[..., None]))
+
+    def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> RigidTransform:
+        package = import_package("kiss_matcher", "deepume[bench]")
+        spacing = float(torch.maximum(sampling_distance(source), sampling_distance(target)))
+        matcher = package.KISSMatcher(package.KISSMatcherConfig(self.voxel * spacing))
+        solution = matcher.estimate(source.float().numpy(force=True), target.float().numpy(force=True))
+        rotation, translation = torch.tensor(solution.rotation), torch.tensor(solution.translation)
+        return RigidTransform(nearest_rotation(rotation.to(source)), translation.to(source))

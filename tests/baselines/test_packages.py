@@ -1,0 +1,52 @@
+"""Peers that need a package: they run where it is installed, and say what to install where it is not."""
+
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from deepume.api import find_method, why_unavailable
+from deepume.baselines import OPTIONAL
+from deepume.datasets import Law, draw_motion, make_shape
+from deepume.datasets.seeds import generator_for
+from deepume.errors import MissingPackageError
+from deepume.fpfh import load_open3d
+from deepume.method import Claim, MethodEntry
+from deepume.metrics import rotation_error_deg
+from deepume.testing import check_method
+
+
+@pytest.mark.parametrize("entry", OPTIONAL, ids=lambda entry: entry.name)
+def test_a_missing_package_is_an_install_line(entry: MethodEntry, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert entry.package is not None
+    monkeypatch.setitem(sys.modules, entry.package, None)
+    monkeypatch.setattr("deepume.fpfh.find_spec", lambda name: None)
+    cloud = make_shape("hammer", generator=generator_for("hammer")).sample(30, generator=generator_for("points"))
+    with pytest.raises(MissingPackageError, match=r'pip install "deepume\[bench\]"'):
+        entry.make()(cloud, cloud)
+
+
+def test_open3d_that_cannot_start_names_the_system_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "open3d", None)
+    monkeypatch.setattr("deepume.fpfh.find_spec", lambda name: object())
+    with pytest.raises(MissingPackageError, match=r"installed but cannot start.*apt-get install libusb-1\.0-0"):
+        load_open3d()
+
+
+def test_the_table_tells_which_packages_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepume.api.find_spec", lambda name: None)
+    assert "deepume[bench]" in str(why_unavailable(find_method("ransac")))
+    assert why_unavailable(find_method("pca")) is None
+
+
+@pytest.mark.parametrize("entry", OPTIONAL, ids=lambda entry: entry.name)
+def test_a_peer_finds_the_pose_in_any_unit_and_keeps_its_claims(entry: MethodEntry) -> None:
+    if entry.package is None or find_spec(entry.package) is None:
+        pytest.skip(f"{entry.package} is not installed")
+    draws = generator_for("hammer")
+    shape, motion = make_shape("hammer", generator=draws), draw_motion(Law.HAAR, generator=draws)
+    source, target = shape.sample(1024, generator=draws), motion.apply(shape.sample(1000, generator=draws))
+    for unit in (1.0, 1000.0):
+        found = entry.make()(unit * source, unit * target).target_from_source
+        assert rotation_error_deg(found, motion) < 3
+    check_method(entry.make(), source[:200], target[:200], entry.claims & {Claim.PROPER, Claim.DETERMINISTIC})
