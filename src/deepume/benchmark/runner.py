@@ -78,14 +78,6 @@ def run_suite(
     return rows
 
 
-def methods_of(suite: Suite) -> list[str]:
-    """Names of the rows: those that must be there, and those of the optional ones that are."""
-    known = [*list_methods(), *VARIANTS, *REFERENCES]
-    for name in suite.methods:
-        require_known("method", name, known)
-    return [*suite.methods, *(name for name in suite.optional if name in known)]
-
-
 def _measure_all(name: str, pairs: list[Pair], progress: Progress) -> Iterator[PairFigures]:
     for pair in pairs:
         yield measure_pair(name, pair)

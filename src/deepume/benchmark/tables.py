@@ -23,8 +23,8 @@ COLUMNS: dict[str, Cell] = {
     "RMSE(t)": lambda row: f"{row.figures['rmse_t_paper'].value:.3f}",
     "published": lambda row: _published(row),
 }
-"""Columns of every table. *Doubt* is the share of answers that a method gives less than even odds, *ECE* the error of its
-confidence; RMSE(R) and RMSE(t) are the paper's metrics, and *published* is its own RMSE(R)."""
+"""Columns of every table. *Doubt* is the share of answers that a method gives less than even odds, *ECE* the error of
+its confidence; RMSE(R) and RMSE(t) are the paper's metrics, and *published* is its own RMSE(R)."""
 
 
 def _short(value: float) -> str:
