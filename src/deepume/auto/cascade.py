@@ -73,7 +73,8 @@ def search_poses(
         found = found.join(Candidates.rank(pair, RigidTransform.concatenate([given, refine_whole(pair, given)])))
     for stage in _stages(pair, effort, learned):
         late = deadline is not None and time.monotonic() > deadline
-        if late or (effort is Effort.AUTO and not in_doubt(pair, found)):
+        doubt = in_doubt(pair, found) if stage is from_frames else misfits(pair, found)
+        if late or (effort is Effort.AUTO and not doubt):
             break
         found = found.join(stage(pair))
     return found
@@ -90,10 +91,16 @@ def _stages(pair: PreparedPair, effort: Effort, learned: bool) -> tuple[Callable
 
 def in_doubt(pair: PreparedPair, found: Candidates) -> bool:
     """False where the best pose fits as samplings of one surface do, and no other comes near."""
-    best, rivals = found.scores[0], found.scores[1:]
-    fits = bool(best <= 1 + pair.chance)
-    alone = bool((rivals > best * (1 + CLEAR_LEAD * pair.chance)).all())
-    return not (fits and alone) or pair.chance > SPARSE
+    rivals = found.scores[1:] <= found.scores[0] * (1 + CLEAR_LEAD * pair.chance)
+    return misfits(pair, found) or bool(rivals.any())
+
+
+def misfits(pair: PreparedPair, found: Candidates) -> bool:
+    """True where the best pose fits worse than samplings of one surface do, or the clouds are too sparse to tell.
+
+    Rivals that fit as well as a pose that fits are symmetry, or will look like it: further stages do not help.
+    """
+    return bool(found.scores[0] > 1 + pair.chance) or pair.chance > SPARSE
 
 
 def from_signs(pair: PreparedPair) -> Candidates:
