@@ -14,7 +14,6 @@ from deepume.auto.network import improve_pose
 from deepume.auto.prepared import PreparedPair
 from deepume.gicp import GicpSettings
 from deepume.icp import IcpSettings
-from deepume.rotation import middle_pose
 from deepume.transform import RigidTransform
 
 FINE_GICP = GicpSettings()
@@ -46,7 +45,7 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = Tru
 
     Shared points fix the pose exactly and noisy copies to a fraction of the noise. Without either, differently
     sampled surfaces are laid on each other along their normals, and clouds too sparse for normals are matched point
-    by point, the network having its say.
+    by point, with the last word to the network.
     """
     copies = are_copies(pair, pose)
     if copies or not pair.dense or float(pair.score(pose[None])) < COMMON_SCORE:
@@ -60,17 +59,17 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = Tru
     if pair.dense:
         fine = pair.gicp(pose[None], FINE_GICP)[0]
         return Finish(_better(pair.surface_score, pose, fine), Sampling.INDEPENDENT)
-    return Finish(_with_second_opinion(pair, pose) if learned else pose, Sampling.INDEPENDENT)
+    return Finish(_by_network(pair, pose) if learned else pose, Sampling.INDEPENDENT)
 
 
-def _with_second_opinion(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
-    """Halfway to what the network makes of the pose, unless the clouds fit clearly worse there.
+def _by_network(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
+    """What the network makes of the pose, unless the clouds fit worse there than chance allows.
 
     Sparse clouds leave several poses equally close; ICP takes one by accident, the network knows shapes.
     """
-    middle = middle_pose(pose, improve_pose(pair, pose))
-    before, after = pair.score(RigidTransform.stack([pose, middle]))
-    return middle if float(after) <= float(before) * (1 + pair.chance) else pose
+    improved = improve_pose(pair, pose)
+    before, after = pair.score(RigidTransform.stack([pose, improved]))
+    return improved if float(after) <= float(before) * (1 + pair.chance) else pose
 
 
 def _better(

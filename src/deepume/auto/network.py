@@ -1,4 +1,4 @@
-"""The network inside the default method: hypotheses of its own, and a second opinion on sparse clouds."""
+"""The network inside the default method: hypotheses of its own, and the last refinement of sparse clouds."""
 
 from __future__ import annotations
 
