@@ -5,6 +5,9 @@ import torch
 from torch import Tensor
 
 from deepume import Registration, RigidTransform, Symmetry, register
+from deepume.auto import judge
+from deepume.auto.finish import Sampling
+from deepume.auto.placement import prepare_pair
 from deepume.auto.symmetry import explains
 from deepume.datasets import make_shape
 from deepume.transform import rotation_from_vector
@@ -70,9 +73,12 @@ def test_a_symmetry_explains_its_own_turns_and_no_others() -> None:
     assert not explains(Symmetry(torch.zeros(0, 3, dtype=torch.float64), ()), turn(Z, 90))
 
 
-def test_rivals_that_symmetry_does_not_explain_are_ambiguous() -> None:
-    """Four different rods on a disk: with so few points, some quarter turns fit as well and others do not."""
-    corners = torch.tensor([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 1.02], [0.3, 0.3, 0.3]]).double()
-    result = register(corners, random_motion(0).apply(corners + 0.05 * random_motion(3).translation))
-    assert result.confidence is not None
-    assert result.symmetry is not None
+def test_equals_that_symmetry_does_not_explain_are_ambiguous(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape = make_shape("pyramid", generator=generator(2))
+    pair, placement = prepare_pair(*(shape.sample(500, generator=generator(k)) for k in (3, 4)))
+    truth = placement.enter(RigidTransform.identity()[None])[0]
+    monkeypatch.setattr(judge, "explains_as_well", lambda scores, points: torch.ones_like(scores, dtype=torch.bool))
+    for degrees, expected in ((90, False), (180, False), (45, True), (120, True)):
+        turned = RigidTransform(turn(Z, degrees), torch.zeros(3, dtype=torch.float64)) @ truth
+        poses = RigidTransform.stack([truth, turned])
+        assert bool(judge.judge_poses(pair, poses, Sampling.INDEPENDENT).ambiguous) is expected
