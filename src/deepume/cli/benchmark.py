@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -17,6 +16,7 @@ from deepume.benchmark import SUITES, Suite, run_suite, table_rows, to_markdown,
 from deepume.benchmark.record import LEDGER, make_record
 from deepume.benchmark.statistics import Row
 from deepume.benchmark.tables import COLUMNS, blocks
+from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.errors import require_known
 
@@ -68,8 +68,7 @@ class Benchmark:
             rows = run_suite(suite, self.data, lambda name: progress.update(task, advance=1, description=name))
         print(to_markdown(rows)) if self.markdown else _print_tables(rows)
         if self.record is not None:
-            command = " ".join(["deepume", *sys.argv[1:]])
-            write_record(make_record(suite, rows, command, self.record.parent / LEDGER), self.record)
+            write_record(make_record(suite, rows, command_line(), self.record.parent / LEDGER), self.record)
         return Exit.SURE
 
     def _suite(self) -> Suite:

@@ -1,0 +1,44 @@
+// The page as a whole: draw, link, and follow the hypothesis that is chosen.
+
+function showNumbers(pose, k) {
+  const shift = pose.matrix.slice(0, 3).map((row) => row[3].toPrecision(5)).join(", ");
+  const grown = Math.abs(pose.scale - 1) > 1e-12 ? `, scaled by ${pose.scale.toPrecision(6)}` : "";
+  const mean = pose.residuals.reduce((sum, value) => sum + value, 0) / pose.residuals.length;
+  const text = (id, words) => { document.getElementById(id).textContent = words; };
+  text("pose-words", `Turned by ${pose.angleDeg.toFixed(3)}°, moved by (${shift})${grown}. Score ${pose.score.toFixed(3)}.`);
+  text("matrix", pose.matrix.map((row) => row.map((value) => value.toPrecision(9).padStart(15)).join(" ")).join("\n"));
+  text("histogram-words", `Mean ${mean.toPrecision(4)}, ${(mean / page.floor).toFixed(2)} sampling floors. The last bar holds all beyond.`);
+  for (const label of document.querySelectorAll(".chosen")) label.textContent = k === 0 ? "the answer" : `hypothesis ${k + 1}`;
+}
+
+async function copyMatrix({ target: button }) {
+  await navigator.clipboard.writeText(document.getElementById("matrix").textContent);
+  button.textContent = "Copied";
+}
+
+async function start() {
+  const Plotly = await loadPlotly();
+  let camera = FIRST_CAMERA;
+  const choose = async (k) => {
+    markChosen(k);
+    showNumbers(poses[k], k);
+    await drawHistogram(Plotly, poses[k]);
+    await showPose(Plotly, poses[k]);
+  };
+  makeStrip(choose);
+  await drawViews(Plotly);
+  drawStrip(camera);
+  linkCameras(Plotly, (turned) => { camera = turned; drawStrip(camera); });
+  window.addEventListener("resize", () => drawStrip(camera));
+  document.getElementById("copy").hidden = !navigator.clipboard;
+  document.getElementById("copy").addEventListener("click", copyMatrix);
+  await choose(0);
+  document.body.dataset.ready = "true";
+}
+
+start().catch((error) => {
+  const words = document.createElement("p");
+  words.className = "failure";
+  words.textContent = `The 3-D views cannot be drawn by this browser: ${error.message}`;
+  document.querySelector("header").append(words);
+});
