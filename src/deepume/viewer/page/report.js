@@ -6,20 +6,23 @@ function showNumbers(pose, k) {
   const mean = pose.residuals.reduce((sum, value) => sum + value, 0) / pose.residuals.length;
   const text = (id, words) => { document.getElementById(id).textContent = words; };
   text("pose-words", `Turned by ${pose.angleDeg.toFixed(3)}°, moved by (${shift})${grown}. Score ${pose.score.toFixed(3)}.`);
-  text("matrix", pose.matrix.map((row) => row.map((value) => value.toPrecision(9).padStart(15)).join(" ")).join("\n"));
+  text("matrix", pose.matrix.map((row) => row.map((value) => value.toPrecision(6).padStart(11)).join(" ")).join("\n"));
   text("histogram-words", `Mean ${mean.toPrecision(4)}, ${(mean / page.floor).toFixed(2)} sampling floors. The last bar holds all beyond.`);
   for (const label of document.querySelectorAll(".chosen")) label.textContent = k === 0 ? "the answer" : `hypothesis ${k + 1}`;
 }
 
-async function copyMatrix({ target: button }) {
-  await navigator.clipboard.writeText(document.getElementById("matrix").textContent);
-  button.textContent = "Copied";
+/** Copies all digits; fewer are shown. */
+async function copyMatrix(pose) {
+  await navigator.clipboard.writeText(pose.matrix.map((row) => row.join(" ")).join("\n"));
+  document.getElementById("copy").textContent = "Copied";
 }
 
 async function start() {
   const Plotly = await loadPlotly();
   let camera = FIRST_CAMERA;
+  let chosen = 0;
   const choose = async (k) => {
+    chosen = k;
     markChosen(k);
     showNumbers(poses[k], k);
     await drawHistogram(Plotly, poses[k]);
@@ -31,7 +34,7 @@ async function start() {
   linkCameras(Plotly, (turned) => { camera = turned; drawStrip(camera); });
   window.addEventListener("resize", () => drawStrip(camera));
   document.getElementById("copy").hidden = !navigator.clipboard;
-  document.getElementById("copy").addEventListener("click", copyMatrix);
+  document.getElementById("copy").addEventListener("click", () => copyMatrix(poses[chosen]));
   await choose(0);
   document.body.dataset.ready = "true";
 }

@@ -1,6 +1,6 @@
 // The 3-D views and their common camera, and the histogram.
 
-const FIRST_CAMERA = { eye: { x: 0.4, y: -0.86, z: 0.56 }, up: { x: 0, y: 0, z: 1 } };
+const FIRST_CAMERA = { eye: { x: 0.43, y: -0.93, z: 0.6 }, up: { x: 0, y: 0, z: 1 } };
 const config = { displayModeBar: false, responsive: true, scrollZoom: true };
 const pixels = (count) => (count > 8000 ? 0.9 : count > 2000 ? 1.3 : 1.8);
 
