@@ -24,9 +24,6 @@ from deepume.metrics import (
 )
 from deepume.transform import RigidTransform
 
-Progress = Callable[[str], None]
-"""Called after each pair with the name of the method."""
-
 
 @dataclass(frozen=True, slots=True)
 class PairFigures:
@@ -45,7 +42,11 @@ class PairFigures:
     seconds: float
 
 
-def run_suite(suite: Suite, folder: Path | None, progress: Progress = lambda name: None) -> list[Row]:
+Progress = Callable[[str, PairFigures], None]
+"""Hears the name of the method and its figures after each pair."""
+
+
+def run_suite(suite: Suite, folder: Path | None, progress: Progress = lambda name, figures: None) -> list[Row]:
     """One row for each method and condition, in the order of the suite."""
     for name in suite.methods:
         require_known("method", name, [*list_methods(), *REFERENCES])
@@ -59,8 +60,9 @@ def run_suite(suite: Suite, folder: Path | None, progress: Progress = lambda nam
 
 def _measure_all(name: str, pairs: list[Pair], progress: Progress) -> Iterator[PairFigures]:
     for pair in pairs:
-        yield measure_pair(name, pair)
-        progress(name)
+        figures = measure_pair(name, pair)
+        progress(name, figures)
+        yield figures
 
 
 def measure_pair(name: str, pair: Pair) -> PairFigures:
