@@ -14,7 +14,7 @@ from deepume.network import Pair
 from deepume.score import TRUNCATION
 from deepume.viewer.colors import SOURCE_COLOR, TARGET_COLOR, colorize, rgb
 
-Colors = UInt8[np.ndarray, "N 3"]
+Colors = UInt8[np.ndarray, "_ 3"]
 
 
 class Coloring(StrEnum):
