@@ -110,7 +110,7 @@ def test_turning_one_view_turns_them_all(opened: Watched) -> None:
     assert after[1] != before[1]
 
 
-@pytest.mark.parametrize(("name", "width", "height"), [("report", 1360, 1600), ("report-phone", 390, 844)])
+@pytest.mark.parametrize(("name", "width", "height"), [("report", 1360, 1560), ("report-phone", 390, 844)])
 def test_it_is_readable_at_desktop_and_phone_width(
     browser, tmp_path: Path, pictures: Path, name: str, width: int, height: int
 ) -> None:

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from deepume import register
 from deepume.viewer.colors import SOURCE_COLOR, TARGET_COLOR
 from deepume.viewer.live import LiveViewer
 from deepume.viewer.scene import make_scene
+from deepume.viewer.stage import FIRST_CAMERA
 from pages import Sample, Watched, pixels, sample, save_picture, share_of, watch
 
 
@@ -32,19 +34,19 @@ def opened(browser, viewer: LiveViewer) -> Iterator[Watched]:
     watched.page.close()
 
 
-def open_viewer(browser, viewer: LiveViewer) -> Watched:
-    watched = watch(browser, 1120, 820)
+def open_viewer(browser, viewer: LiveViewer, width: int = 1220) -> Watched:
+    watched = watch(browser, width, 820)
     watched.page.goto(viewer.address)
-    watched.page.get_by_text("Register again").wait_for()
+    watched.page.get_by_text("Register again").wait_for(state="attached")
     watched.page.get_by_text("WebGL is running in software mode").wait_for()
     watched.page.locator(".mantine-Notification-closeButton").click()
     return watched
 
 
 def screen(opened: Watched) -> np.ndarray:
-    """What is seen of the scene, beside the panel."""
+    """What is seen of the scene."""
     opened.page.mouse.move(5, 5)
-    return pixels(opened.page.locator("canvas").first)[:, :770]
+    return pixels(opened.page.locator("canvas").first)
 
 
 def eventually(opened: Watched, claim: Callable[[], bool]) -> bool:
@@ -156,6 +158,34 @@ def test_moments_of_learned_features_are_others(opened: Watched) -> None:
     assert becomes(opened, before)
 
 
+def test_the_handle_moves_the_source_as_given(opened: Watched, viewer: LiveViewer) -> None:
+    before, without = viewer._stage.hand, screen(opened)
+    toggle(opened, "Move the source")
+    assert becomes_other(opened, without)
+    grip = before.apply(torch.tensor([[0.5, 0, 0]]).double()).squeeze(0)
+    x, y = on_screen(opened, grip.numpy())
+    opened.page.mouse.move(x, y)
+    opened.page.mouse.down()
+    opened.page.mouse.move(x + 60, y - 60, steps=6)
+    opened.page.mouse.up()
+    assert eventually(opened, lambda: float((viewer._stage.hand.translation - before.translation).norm()) > 0.05)
+    np.testing.assert_allclose(viewer._stage.start.position, viewer._stage.hand.translation, atol=1e-9)
+    toggle(opened, "Move the source")
+
+
+def on_screen(opened: Watched, point: np.ndarray) -> tuple[float, float]:
+    """Pixel of a point of the scene, for the camera that the viewer starts with (75 degrees from top to bottom)."""
+    box = opened.page.locator("canvas").first.bounding_box()
+    assert box is not None
+    back = np.array(FIRST_CAMERA) / np.linalg.norm(FIRST_CAMERA)
+    right = np.cross([0, 0, 1], back) / np.linalg.norm(np.cross([0, 0, 1], back))
+    offset = point - np.array(FIRST_CAMERA)
+    focus = box["height"] / 2 / np.tan(np.radians(75 / 2)) / -(offset @ back)
+    return box["x"] + box["width"] / 2 + focus * offset @ right, box["height"] / 2 - focus * offset @ np.cross(
+        back, right
+    )
+
+
 def test_register_again_takes_the_pose_nearest_to_the_hand(opened: Watched, viewer: LiveViewer) -> None:
     """The table fits twice; put by hand as the other fit has it, the other fit is the answer."""
     first = words(opened)
@@ -186,3 +216,11 @@ def test_a_screenshot(browser, pictures: Path) -> None:
     save_picture(opened.page, pictures / "viewer.png")
     opened.page.close()
     viewer.stop()
+
+
+def test_on_a_phone_the_object_is_seen_above_the_controls(browser, viewer: LiveViewer) -> None:
+    opened = open_viewer(browser, viewer, 390)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    for color in (SOURCE_COLOR, TARGET_COLOR):
+        assert eventually(opened, lambda color=color: share_of(screen(opened)[:330], color) > 0.002)
+    opened.page.close()

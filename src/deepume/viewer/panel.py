@@ -18,6 +18,7 @@ class Panel:
     def __init__(self, gui: Any, scene: Scene, channels: int):
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(0, 114, 178))
         gui.set_panel_label("deepume")
+        gui.main_panel.dock_right()
         self.answer = gui.add_markdown("")
         self.hypothesis = gui.add_dropdown("Hypothesis", ["1"], hint="Candidate poses, best first.")
         self.part = gui.add_slider("Start to answer", 0.0, 1.0, 0.01, 1.0, hint="Moves the source on its way.")

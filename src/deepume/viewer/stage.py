@@ -18,6 +18,8 @@ POINT_SIZE = {500: 0.03, 3000: 0.02, 10_000: 0.012}
 """Diameter of a point, in target radii, for clouds of up to so many points; larger ones take SMALLEST_POINT."""
 SMALLEST_POINT = 0.008
 FIRST_CAMERA = (1.3, -3.0, 2.0)
+NARROW_CAMERA, NARROW_LOOK = (2.3, -5.4, 1.3), (0.0, 0.0, -2.3)
+"""For screens higher than wide: farther away, and looking lower, since the controls cover the lower half there."""
 
 
 class Stage:
@@ -27,6 +29,7 @@ class Stage:
         self.scene = scene
         draw, colors = server.scene, plain_colors(len(scene.source), len(scene.target))
         server.initial_camera.position, server.initial_camera.look_at = FIRST_CAMERA, (0.0, 0.0, 0.0)
+        server.on_client_connect(_fit_narrow_screen)
         local, fixed = scene.local_source, scene.scene_target
         self.start = _add_cloud(draw, "/start", local.numpy(), colors[0] // 3 + 165)
         self.aligned = _add_cloud(draw, "/aligned", local.numpy(), colors[0])
@@ -74,6 +77,11 @@ class Stage:
             arrows.visible = vectors is not None
             if vectors is not None:
                 arrows.points = vectors.float().numpy()
+
+
+def _fit_narrow_screen(client: Any) -> None:
+    if client.camera.image_height > client.camera.image_width:
+        client.camera.position, client.camera.look_at = NARROW_CAMERA, NARROW_LOOK
 
 
 def _add_cloud(draw: Any, name: str, points: np.ndarray, colors: Colors) -> Any:
