@@ -10,14 +10,13 @@ from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
-import torch
 
 from deepume.io import import_package
 from deepume.network import Pair
-from deepume.result import Registration
-from deepume.rotation import geodesic_angle
+from deepume.result import Hypothesis, Registration
 from deepume.transform import RigidTransform
 from deepume.viewer.arrows import Arrows, MomentsOf, moment_arrows, shell_features
+from deepume.viewer.candidates import candidates, nearest_best
 from deepume.viewer.coloring import (
     MEANING,
     Coloring,
@@ -27,7 +26,7 @@ from deepume.viewer.coloring import (
     plain_colors,
     residual_colors,
 )
-from deepume.viewer.features import learned_features
+from deepume.viewer.features import feature_count, learned_features
 from deepume.viewer.panel import Panel
 from deepume.viewer.scene import Scene, blend
 from deepume.viewer.stage import Stage
@@ -47,10 +46,10 @@ class LiveViewer:
         with _silence():
             self._server = viser.ViserServer(host=host, port=port or free_port(host), label="deepume", verbose=False)
         self._stage = Stage(self._server, scene)
-        self._panel = Panel(self._server.gui, scene, self.features.source.shape[-1])
-        self._listen()
+        self._panel = Panel(self._server.gui, scene, feature_count())
         self._panel.offer(self.result, 0)
-        self._refresh()
+        self._listen()
+        self._show_answer()
 
     @property
     def address(self) -> str:
@@ -66,13 +65,22 @@ class LiveViewer:
     def features(self) -> Pair:
         """Learned features as seen from the answer; computed once for each answer."""
         if self._features is None:
-            self._features = learned_features(self.scene, self.result.target_from_source)
+            self._features = learned_features(self.scene, self.result.target_from_source.to(self.scene.target))
         return self._features
 
     @property
     def pose(self) -> RigidTransform:
-        """The hypothesis that is chosen."""
-        return self.result.hypotheses[self._panel.chosen].target_from_source.to(self.scene.target)
+        """The pose that is chosen."""
+        return self._chosen.target_from_source.to(self.scene.target)
+
+    @property
+    def _chosen(self) -> Hypothesis:
+        return candidates(self.result)[self._panel.chosen]
+
+    @property
+    def _shown(self) -> RigidTransform:
+        """Where the aligned source is drawn: on its way from the hand to the chosen pose."""
+        return blend(self._stage.hand, self.scene.place(self.pose), self._panel.part.value)
 
     def register_again(self) -> None:
         """Register with the pose of the handle among the hypotheses, and show the best answer nearest to it."""
@@ -80,25 +88,21 @@ class LiveViewer:
         self.result, self._features = self.solve(hand), None
         self._panel.offer(self.result, nearest_best(self.result, hand))
         self._panel.part.value = 1.0
-        self._refresh()
+        self._show_answer()
 
     def _listen(self) -> None:
-        panel = self._panel
-        for control in (
-            panel.hypothesis,
-            panel.part,
-            panel.start,
-            panel.aligned,
-            panel.target,
-            panel.axes,
-            panel.moments,
-            panel.moments_of,
-            panel.coloring,
-            panel.channel,
-            panel.by_hand,
-        ):
-            control.on_update(lambda _: self._one_at_a_time(self._refresh))
-        self._stage.handle.on_update(lambda _: self._one_at_a_time(self._follow_hand))
+        panel, stage = self._panel, self._stage
+        heard = {
+            self._show_answer: (panel.hypothesis,),
+            self._move: (panel.part,),
+            self._follow_hand: (stage.handle,),
+            self._recolor: (panel.coloring, panel.channel),
+            self._redraw_moments: (panel.moments, panel.moments_of),
+            self._hide_and_show: (panel.start, panel.aligned, panel.target, panel.axes, panel.by_hand),
+        }
+        for action, controls in heard.items():
+            for control in controls:
+                control.on_update(lambda _, action=action: self._one_at_a_time(action))
         panel.again.on_click(lambda _: self._one_at_a_time(self.register_again))
         panel.save.on_click(self._save)
 
@@ -107,36 +111,30 @@ class LiveViewer:
         with self._lock:
             action()
 
-    def _refresh(self) -> None:
-        """Make what is drawn what the controls say."""
-        panel, stage = self._panel, self._stage
-        score = float(self.result.hypotheses[panel.chosen].score)
-        panel.tell(self.result, self.pose, score)
-        place = blend(stage.hand, self.scene.place(self.pose), panel.part.value)
-        stage.place_aligned(place)
-        stage.start.visible, stage.aligned.visible = panel.start.value, panel.aligned.value
-        stage.target.visible, stage.handle.visible = panel.target.value, panel.by_hand.value
-        stage.show_axes(panel.axes.value)
-        stage.show_moments(self._moments() if panel.moments.value else None)
-        panel.moments_of.visible = panel.moments.value
-        coloring = Coloring(panel.coloring.value)
-        panel.channel.visible, panel.meaning.content = coloring is Coloring.FEATURE, MEANING[coloring]
-        stage.color(*self._colors(coloring, self.scene.pose(place)))
+    def _show_answer(self) -> None:
+        self._panel.tell(self.result, self._chosen)
+        self._stage.place_aligned(self._shown)
+        self._recolor()
+        self._redraw_moments()
+
+    def _move(self) -> None:
+        self._stage.place_aligned(self._shown)
+        if Coloring(self._panel.coloring.value) is Coloring.RESIDUAL:
+            self._recolor()
 
     def _follow_hand(self) -> None:
         self._stage.place_start(self._stage.hand)
-        self._refresh()
+        self._move()
 
-    def _colors(self, coloring: Coloring, shown: RigidTransform) -> tuple[Colors, Colors]:
-        scene = self.scene
-        if coloring is Coloring.FEATURE:
-            return feature_colors(self.features, self._panel.channel.value)
-        if coloring is Coloring.AREA:
-            return area_colors(scene.local_source, scene.scene_target)
-        source, target = plain_colors(len(scene.source), len(scene.target))
-        if coloring is Coloring.RESIDUAL:
-            return residual_colors(scene.residuals(shown), scene.floor), target
-        return source, target
+    def _hide_and_show(self) -> None:
+        panel, stage = self._panel, self._stage
+        stage.start.visible, stage.aligned.visible = panel.start.value, panel.aligned.value
+        stage.target.visible, stage.handle.visible = panel.target.value, panel.by_hand.value
+        stage.show_axes(panel.axes.value)
+
+    def _redraw_moments(self) -> None:
+        self._panel.moments_of.visible = self._panel.moments.value
+        self._stage.show_moments(self._moments() if self._panel.moments.value else None)
 
     def _moments(self) -> tuple[Arrows, Arrows]:
         clouds = Pair(self.scene.local_source, self.scene.scene_target)
@@ -144,17 +142,26 @@ class LiveViewer:
             return moment_arrows(clouds, self.features)
         return moment_arrows(clouds, Pair(*map(shell_features, clouds)))
 
+    def _recolor(self) -> None:
+        coloring = Coloring(self._panel.coloring.value)
+        self._panel.channel.visible, self._panel.meaning.content = coloring is Coloring.FEATURE, MEANING[coloring]
+        self._stage.color(*self._colors(coloring))
+
+    def _colors(self, coloring: Coloring) -> tuple[Colors, Colors]:
+        scene = self.scene
+        if coloring is Coloring.FEATURE:
+            return feature_colors(self.features, self._panel.channel.value)
+        if coloring is Coloring.AREA:
+            return area_colors(scene.local_source, scene.scene_target)
+        source, target = plain_colors(len(scene.source), len(scene.target))
+        if coloring is Coloring.RESIDUAL:
+            return residual_colors(scene.residuals(scene.pose(self._shown)), scene.floor), target
+        return source, target
+
     def _save(self, event: Any) -> None:
         text = io.BytesIO()
         np.savetxt(text, self.pose.numpy())
         event.client.send_file_download("target_from_source.txt", text.getvalue(), save_immediately=True)
-
-
-def nearest_best(result: Registration, pose: RigidTransform) -> int:
-    """Of the hypotheses that fit as well as the best, the position of the one whose rotation is nearest to a pose."""
-    best = [k for k, each in enumerate(result.hypotheses) if k == 0 or bool(each.equivalent)]
-    rotations = torch.stack([result.hypotheses[k].target_from_source.rotation.to(pose.rotation) for k in best])
-    return best[int(geodesic_angle(rotations, pose.rotation).argmin())]
 
 
 def _silence() -> redirect_stdout[io.StringIO]:

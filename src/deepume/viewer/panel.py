@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepume.result import Registration
+from deepume.result import Hypothesis, Registration
 from deepume.transform import RigidTransform, rotation_angle
 from deepume.viewer.arrows import MomentsOf
+from deepume.viewer.candidates import candidates
 from deepume.viewer.coloring import MEANING, Coloring
 from deepume.viewer.facts import confidence_words, symmetry_words
 from deepume.viewer.scene import Scene
@@ -48,17 +49,17 @@ class Panel:
         """List the hypotheses of a result."""
         options = tuple(
             f"{k + 1}: score {float(each.score):.2f}{', as good' if k and bool(each.equivalent) else ''}"
-            for k, each in enumerate(result.hypotheses)
+            for k, each in enumerate(candidates(result))
         )
         self.hypothesis.options = options
         self.hypothesis.value = options[chosen]
 
-    def tell(self, result: Registration, pose: RigidTransform, score: float) -> None:
+    def tell(self, result: Registration, shown: Hypothesis) -> None:
         """Say what is shown, and how far to trust it."""
         self.answer.content = "  \n".join(
             [
-                f"**{'Sure' if result.sure else 'Not sure'}.** {pose_words(pose)}",
-                f"Score: {score:.3f}",
+                f"**{'Sure' if result.sure else 'Not sure'}.** {pose_words(shown.target_from_source)}",
+                f"Score: {float(shown.score):.3f}",
                 f"Confidence: {confidence_words(result)}",
                 f"Symmetry: {symmetry_words(result.symmetry)}",
                 *(f"Warning: {text}" for text in (result.diagnostics.warnings if result.diagnostics else ())),

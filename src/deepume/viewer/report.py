@@ -20,6 +20,7 @@ from deepume.result import Hypothesis, Registration
 from deepume.rotation import geodesic_angle
 from deepume.score import TRUNCATION
 from deepume.transform import RigidTransform, rotation_angle
+from deepume.viewer.candidates import candidates
 from deepume.viewer.colors import SCALE, SOURCE_COLOR, TARGET_COLOR
 from deepume.viewer.facts import Rows, pair_rows, time_rows, trust_rows
 from deepume.viewer.scene import Scene
@@ -73,7 +74,7 @@ def make_report(scene: Scene, result: Registration, caption: Caption) -> str:
 
 def page_data(scene: Scene, result: Registration) -> dict[str, object]:
     """What the scripts of the page draw: clouds, candidate poses with their residuals, the sampling floor."""
-    poses = result.hypotheses or (Hypothesis(result.target_from_source, result.score, torch.tensor(True)),)
+    poses = candidates(result)
     shares = torch.histc(scene.floor_distances.clamp_max(TRUNCATION * scene.floor), BINS, 0, TRUNCATION * scene.floor)
     return {
         "source": _pack(scene.local_source),

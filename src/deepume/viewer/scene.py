@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -118,9 +119,16 @@ def _neighbor_distances(cloud: Float[Tensor, "N 3"]) -> Float[Tensor, " N"]:
 
 def blend(start: RigidTransform, end: RigidTransform, part: float) -> RigidTransform:
     """The motion between two places: 0 gives the start, 1 the end; turned evenly, moved on a line, grown evenly."""
-    from scipy.spatial.transform import Rotation
+    from scipy.spatial.transform import Rotation  # slow to load, and most commands draw nothing
 
     turn = Rotation.from_matrix((end.rotation @ start.rotation.mT).numpy())
     rotation = torch.from_numpy(Rotation.from_rotvec(part * turn.as_rotvec()).as_matrix()) @ start.rotation
     translation = torch.lerp(start.translation, end.translation, part)
     return RigidTransform(rotation, translation, start.scale ** (1 - part) * end.scale**part)
+
+
+def quaternion(rotation: Float[Tensor, "3 3"]) -> Float[np.ndarray, "4"]:
+    """The unit quaternion (w, x, y, z) of a rotation."""
+    from scipy.spatial.transform import Rotation
+
+    return np.roll(Rotation.from_matrix(rotation.numpy()).as_quat(), 1)

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.spatial.transform import Rotation
 
-from deepume.transform import RigidTransform
+from deepume.transform import RigidTransform, rotation_from_quaternion
 from deepume.viewer.arrows import Arrows, axis_arrows
 from deepume.viewer.coloring import Colors, plain_colors
 from deepume.viewer.colors import SOURCE_COLOR, TARGET_COLOR, rgb
-from deepume.viewer.scene import Scene
+from deepume.viewer.scene import Scene, quaternion
 
 POINT_SIZE = {500: 0.03, 3000: 0.02, 10_000: 0.012}
 """Diameter of a point, in target radii, for clouds of up to so many points; larger ones take SMALLEST_POINT."""
@@ -58,9 +57,10 @@ class Stage:
     @property
     def hand(self) -> RigidTransform:
         """Where the handle is."""
-        rotation = Rotation.from_quat(np.roll(self.handle.wxyz, -1)).as_matrix()
-        position = torch.tensor(self.handle.position, dtype=torch.float64)
-        return RigidTransform(torch.from_numpy(rotation), position, self.scene.start.scale)
+        wxyz, position = (
+            torch.tensor(value, dtype=torch.float64) for value in (self.handle.wxyz, self.handle.position)
+        )
+        return RigidTransform(rotation_from_quaternion(wxyz), position, self.scene.start.scale)
 
     def color(self, source: Colors, target: Colors) -> None:
         """Color the aligned source and the target."""
@@ -104,6 +104,6 @@ def _add_arrows(draw: Any, name: str, arrows: Arrows, color: str, radius: float)
 
 
 def _put(place: RigidTransform, *nodes: Any) -> None:
-    wxyz = np.roll(Rotation.from_matrix(place.rotation.numpy()).as_quat(), 1)
+    wxyz = quaternion(place.rotation)
     for node in nodes:
         node.wxyz, node.position, node.scale = wxyz, place.translation.numpy(), float(place.scale)
