@@ -66,7 +66,7 @@ def make_report(scene: Scene, result: Registration, caption: Caption) -> str:
         pair=_definitions(pair_rows(scene, result.diagnostics)),
         times=_definitions(time_rows(result.diagnostics)),
         style=_asset("report.css"),
-        data=json.dumps(page_data(scene, result)).replace("<", "\\u003c"),
+        data=json.dumps(page_data(scene, result)),
         plotly=_packed_plotly(),
         script="\n".join(_asset(name) for name in SCRIPTS),
     )

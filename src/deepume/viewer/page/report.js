@@ -6,7 +6,7 @@ function showNumbers(pose, k) {
   const mean = pose.residuals.reduce((sum, value) => sum + value, 0) / pose.residuals.length;
   const text = (id, words) => { document.getElementById(id).textContent = words; };
   text("pose-words", `Turned by ${pose.angleDeg.toFixed(3)}°, moved by (${shift})${grown}. Score ${pose.score.toFixed(3)}.`);
-  text("matrix", pose.matrix.map((row) => row.map((value) => value.toPrecision(6).padStart(11)).join(" ")).join("\n"));
+  text("matrix", pose.matrix.map((row) => row.map((value) => value.toPrecision(8).padStart(12)).join(" ")).join("\n"));
   text("histogram-words", `Mean ${mean.toPrecision(4)}, ${(mean / page.floor).toFixed(2)} sampling floors. The last bar holds all beyond.`);
   for (const label of document.querySelectorAll(".chosen")) label.textContent = k === 0 ? "the answer" : `hypothesis ${k + 1}`;
 }
