@@ -16,7 +16,8 @@ test-slow: $(INSTALLED)  ## the tests that take longer
 
 browser:  ## Chromium for the tests in a browser, where it is missing and may be installed
 	@which chromium chromium-browser google-chrome 2>/dev/null | grep -q . \
-	|| { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium >/dev/null; } \
+	|| { [ "$$(id -u)" = 0 ] && apt-get update -qq \
+	     && apt-get install -qq --yes --no-install-recommends chromium >/dev/null; } \
 	|| echo "There is no Chromium and it cannot be installed here: tests in a browser are skipped."
 
 check: $(INSTALLED)  ## format, lint, types, direction of imports

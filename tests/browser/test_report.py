@@ -131,3 +131,17 @@ def test_it_is_readable_at_desktop_and_phone_width(
     assert min(widths) >= 300
     save_picture(page, pictures / f"{name}.png")
     page.close()
+
+
+@pytest.mark.slow
+def test_a_pair_of_100_000_points_opens_and_can_be_clicked(browser, tmp_path: Path) -> None:
+    source, target = sample("table", 100_000)
+    result = register(source, target)
+    write_report(make_scene(source, target), result, Caption("source", "target", "deepume"), tmp_path / "report.html")
+    opened = open_report(browser, tmp_path / "report.html")
+    assert opened.errors == []
+    assert share_of(pixels(opened.page.locator("#after")), TARGET_COLOR) > 0.02
+    choose(opened, 2)
+    expected = result.hypotheses[1].target_from_source.numpy()
+    np.testing.assert_allclose(shown_matrix(opened), expected, rtol=1e-7, atol=1e-12)
+    opened.page.close()

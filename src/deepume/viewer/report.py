@@ -27,7 +27,7 @@ from deepume.viewer.scene import Scene
 
 BINS = 40
 """Bars of the histogram of residuals, between 0 and TRUNCATION sampling floors; the last one takes what is beyond."""
-SCRIPTS = ("data.js", "views.js", "strip.js", "report.js")
+SCRIPTS = ("data.js", "views.js", "histogram.js", "strip.js", "report.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ def make_report(scene: Scene, result: Registration, caption: Caption) -> str:
         trust=_definitions(trust_rows(result)),
         pair=_definitions(pair_rows(scene, result.diagnostics)),
         times=_definitions(time_rows(result.diagnostics)),
+        source_color=SOURCE_COLOR,
+        target_color=TARGET_COLOR,
         style=_asset("report.css"),
         data=json.dumps(page_data(scene, result)),
         plotly=_packed_plotly(),

@@ -1,14 +1,22 @@
 // The page as a whole: draw, link, and follow the hypothesis that is chosen.
 
 function showNumbers(pose, k) {
+  const text = (id, words) => { document.getElementById(id).textContent = words; };
+  const rows = pose.matrix.map((row) => row.map((value) => value.toPrecision(8).padStart(12)).join(" "));
+  const mean = pose.residuals.reduce((sum, value) => sum + value, 0) / pose.residuals.length;
+  const floors = (mean / page.floor).toFixed(2);
+  text("pose-words", `${motionWords(pose)} Score ${pose.score.toFixed(3)}.`);
+  text("matrix", rows.join("\n"));
+  text("histogram-words", `Mean ${mean.toPrecision(4)}, ${floors} sampling floors. The last bar holds all beyond.`);
+  for (const label of document.querySelectorAll(".chosen")) {
+    label.textContent = k === 0 ? "the answer" : `hypothesis ${k + 1}`;
+  }
+}
+
+function motionWords(pose) {
   const shift = pose.matrix.slice(0, 3).map((row) => row[3].toPrecision(5)).join(", ");
   const grown = Math.abs(pose.scale - 1) > 1e-12 ? `, scaled by ${pose.scale.toPrecision(6)}` : "";
-  const mean = pose.residuals.reduce((sum, value) => sum + value, 0) / pose.residuals.length;
-  const text = (id, words) => { document.getElementById(id).textContent = words; };
-  text("pose-words", `Turned by ${pose.angleDeg.toFixed(3)}°, moved by (${shift})${grown}. Score ${pose.score.toFixed(3)}.`);
-  text("matrix", pose.matrix.map((row) => row.map((value) => value.toPrecision(8).padStart(12)).join(" ")).join("\n"));
-  text("histogram-words", `Mean ${mean.toPrecision(4)}, ${(mean / page.floor).toFixed(2)} sampling floors. The last bar holds all beyond.`);
-  for (const label of document.querySelectorAll(".chosen")) label.textContent = k === 0 ? "the answer" : `hypothesis ${k + 1}`;
+  return `Turned by ${pose.angleDeg.toFixed(3)}°, moved by (${shift})${grown}.`;
 }
 
 /** Copies all digits; fewer are shown. */

@@ -28,7 +28,8 @@ function fitWords(pose, k) {
 }
 
 function markChosen(chosen) {
-  [...document.getElementById("strip").children].forEach((button, k) => button.setAttribute("aria-pressed", k === chosen));
+  const buttons = document.querySelectorAll("#strip button");
+  buttons.forEach((button, k) => button.setAttribute("aria-pressed", k === chosen));
 }
 
 function drawStrip(camera) {
@@ -63,7 +64,8 @@ function drawPoints(canvas, { right, up, middle, radius }, points, color) {
   const pen = canvas.getContext("2d");
   const dot = 1.3 * devicePixelRatio;
   const zoom = Math.min(canvas.width, canvas.height) / 2.1 / radius;
-  const along = ([x, y, z], k) => x * (points[k] - middle[0]) + y * (points[k + 1] - middle[1]) + z * (points[k + 2] - middle[2]);
+  const along = (direction, k) =>
+    direction.reduce((sum, part, axis) => sum + part * (points[k + axis] - middle[axis]), 0);
   pen.fillStyle = color;
   for (let k = 0; k < points.length; k += 3) {
     pen.fillRect(canvas.width / 2 + zoom * along(right, k), canvas.height / 2 - zoom * along(up, k), dot, dot);

@@ -1,4 +1,4 @@
-// The 3-D views and their common camera, and the histogram.
+// The 3-D views and their common camera.
 
 const FIRST_CAMERA = { eye: { x: 0.43, y: -0.93, z: 0.6 }, up: { x: 0, y: 0, z: 1 } };
 const config = { displayModeBar: false, responsive: true, scrollZoom: true };
@@ -6,8 +6,8 @@ const pixels = (count) => (count > 8000 ? 0.9 : count > 2000 ? 1.3 : 1.8);
 
 function cloudTrace(points, marker) {
   const [x, y, z] = [0, 1, 2].map((axis) => coordinate(points, axis));
-  const size = pixels(points.length / 3);
-  return { type: "scatter3d", mode: "markers", hoverinfo: "skip", x, y, z, marker: { size, line: { width: 0 }, ...marker } };
+  const look = { size: pixels(points.length / 3), line: { width: 0 }, ...marker };
+  return { type: "scatter3d", mode: "markers", hoverinfo: "skip", x, y, z, marker: look };
 }
 
 /** Middle and radius of a ball around all points. */
@@ -24,7 +24,7 @@ function ballAround(...sets) {
   let radius = 0;
   for (const points of sets) {
     for (let k = 0; k < points.length; k += 3) {
-      radius = Math.max(radius, Math.hypot(points[k] - middle[0], points[k + 1] - middle[1], points[k + 2] - middle[2]));
+      radius = Math.max(radius, Math.hypot(...middle.map((value, axis) => points[k + axis] - value)));
     }
   }
   return { middle, radius };
@@ -52,10 +52,11 @@ async function drawViews(Plotly) {
   const around = sceneAround(best, clouds.target);
   const source = { color: page.colors.source };
   const target = cloudTrace(clouds.target, { color: page.colors.target });
-  await Plotly.newPlot("before", [cloudTrace(before, source), target], layoutOf(sceneAround(before, clouds.target)), config);
-  await Plotly.newPlot("after", [cloudTrace(best, source), target], layoutOf(around), config);
   const map = cloudTrace(best, residualMarker(poses[0].residuals));
-  await Plotly.newPlot("residual", [map], layoutOf(structuredClone(around)), config);
+  const draw = (name, traces, scene) => Plotly.newPlot(name, traces, layoutOf(scene), config);
+  await draw("before", [cloudTrace(before, source), target], sceneAround(before, clouds.target));
+  await draw("after", [cloudTrace(best, source), target], around);
+  await draw("residual", [map], structuredClone(around));
   document.getElementById("scale").style.background = `linear-gradient(90deg, ${page.colors.scale.join(",")})`;
   document.getElementById("scale-end").textContent = `${page.range.toPrecision(3)} and more: 4 sampling floors`;
 }
@@ -73,7 +74,12 @@ function linkCameras(Plotly, follow) {
   let leader = null;
   let camera = null;
   const turnOthers = async () => {
-    await Promise.all(views.map((view) => view === leader || Plotly.relayout(view, { "scene.camera": structuredClone(camera) })));
+    let applied = null;
+    while (applied !== camera) {
+      applied = camera;
+      const others = views.filter((view) => view !== leader);
+      await Promise.all(others.map((view) => Plotly.relayout(view, { "scene.camera": structuredClone(applied) })));
+    }
     follow(camera);
     leader = null;
   };
@@ -89,23 +95,4 @@ function linkCameras(Plotly, follow) {
     view.on("plotly_relayouting", hear);
     view.on("plotly_relayout", hear);
   }
-}
-
-function drawHistogram(Plotly, pose) {
-  const bins = page.floorShares.length;
-  const step = page.range / bins;
-  const middles = page.floorShares.map((_, k) => (k + 0.5) * step);
-  const shares = new Array(bins).fill(0);
-  for (const value of pose.residuals) shares[Math.min(bins - 1, Math.floor(value / step))] += 1 / pose.residuals.length;
-  const bars = { type: "bar", name: "source, moved", x: middles, y: shares, marker: { color: page.colors.source, opacity: 0.75 } };
-  const floor = {
-    type: "scatter", mode: "lines", name: "expected: target to its own neighbors", x: middles, y: page.floorShares,
-    line: { color: page.colors.target, width: 2.5, shape: "hvh" },
-  };
-  const layout = {
-    margin: { l: 46, r: 8, t: 26, b: 34 }, bargap: 0.05, font: { size: 12, color: "#1c2630" },
-    legend: { orientation: "h", x: 0, y: 1.16 }, xaxis: { title: { text: "distance, unit of the target" }, fixedrange: true },
-    yaxis: { tickformat: ".0%", fixedrange: true }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
-  };
-  return Plotly.react("histogram", [bars, floor], layout, { displayModeBar: false, responsive: true });
 }
