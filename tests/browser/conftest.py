@@ -10,8 +10,6 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[dev]'")
-
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--no-sandbox",  # as root there is no other way
@@ -25,11 +23,14 @@ FLAGS = (
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
+    for package in ("plotly", "viser"):
+        pytest.importorskip(package, reason="needs the extra viewer")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright, which the extra dev brings")
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("needs Chromium: `make browser`, or install it from your distribution")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=found, args=list(FLAGS))
         yield chromium
         chromium.close()
 
