@@ -42,7 +42,7 @@ def watch(browser: Browser, width: int = 1360, height: int = 860) -> Watched:
 def save_picture(page: Page, path: Path) -> None:
     """A screenshot in few colors: small enough to commit."""
     picture = Image.open(io.BytesIO(page.screenshot()))
-    picture.convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.convert("RGB").quantize(200, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def pixels(locator: Locator) -> np.ndarray:
