@@ -25,11 +25,6 @@ from deepume.metrics import (
 from deepume.transform import RigidTransform
 from deepume.weights import WeightsError
 
-Progress = Callable[[str], None]
-"""Called after each pair with the name of the method."""
-Skip = Callable[[str, str], None]
-"""Called once for a method that lacks its weights or its package, with its name and what to do about it."""
-
 
 @dataclass(frozen=True, slots=True)
 class PairFigures:
@@ -48,10 +43,16 @@ class PairFigures:
     seconds: float
 
 
+Progress = Callable[[str, PairFigures], None]
+"""Hears the name of the method and its figures after each pair."""
+Skip = Callable[[str, str], None]
+"""Called once for a method that lacks its weights or its package, with its name and what to do about it."""
+
+
 def run_suite(
     suite: Suite,
     folder: Path | None,
-    progress: Progress = lambda name: None,
+    progress: Progress = lambda name, figures: None,
     skip: Skip = lambda name, reason: None,
 ) -> list[Row]:
     """One row for each method and condition, in the order of the suite; methods that cannot run here are skipped."""
@@ -74,8 +75,9 @@ def run_suite(
 
 def _measure_all(name: str, pairs: list[Pair], progress: Progress) -> Iterator[PairFigures]:
     for pair in pairs:
-        yield measure_pair(name, pair)
-        progress(name)
+        figures = measure_pair(name, pair)
+        progress(name, figures)
+        yield figures
 
 
 def measure_pair(name: str, pair: Pair) -> PairFigures:

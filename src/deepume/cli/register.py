@@ -9,11 +9,14 @@ from typing import Annotated
 import tyro
 
 from deepume.api import DEFAULT_METHOD, register
+from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.cli.files import write_text
 from deepume.io import read_points, write_points
 from deepume.result import Registration
 from deepume.viewer.picture import draw_registration
+from deepume.viewer.report import Caption, write_report
+from deepume.viewer.scene import make_scene
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Register:
     Prints the answer in words and as a 4 x 4 matrix. Exit status: 0 for an answer it is sure of, 3 for one it is
     not sure of (written all the same), 2 for bad input.
 
-    Example: deepume register scan.ply model.stl -o aligned.ply --json result.json
+    Example: deepume register scan.ply model.stl -o aligned.ply --json result.json --html report.html
     """
 
     source: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
@@ -37,6 +40,8 @@ class Register:
     """Write the whole result here, as JSON."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Draw both clouds before and after, as a PNG."""
+    html: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write a page that shows the result in 3-D: one file, for any browser, without a network."""
     method: Annotated[str, tyro.conf.arg(metavar="NAME")] = DEFAULT_METHOD
     """How to register; `deepume methods` lists the names."""
     refine: bool = True
@@ -71,6 +76,9 @@ class Register:
             write_text(self.json, result.to_json())
         if self.picture is not None:
             draw_registration(source, target, result, self.picture)
+        if self.html is not None:
+            caption = Caption(self.source.name, self.target.name, command_line())
+            write_report(make_scene(source, target), result, caption, self.html)
         print(format_matrix(result) if self.quiet else f"{result.explain()}\n{format_matrix(result)}")
         return Exit.SURE if result.sure else Exit.UNSURE
 
