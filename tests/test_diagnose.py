@@ -68,6 +68,16 @@ def test_extents_that_differ_warn_with_the_ratio(factor: float, words: str | Non
         assert "scale" in warnings[0]
 
 
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_clouds_of_very_different_density_warn_whatever_the_unit(unit: float) -> None:
+    sparse, dense = random_cloud(0, 20), unit * random_cloud(1, 5000)
+    (warning,) = diagnose_pair(sparse, dense, "pca", allow_scale=True).warnings
+    assert warning.startswith("points of the source are")
+    (warning,) = diagnose_pair(dense, sparse, "pca", allow_scale=True).warnings
+    assert warning.startswith("points of the target are")
+    assert diagnose_pair(sparse, random_cloud(2, 40), "pca", allow_scale=True).warnings == ()
+
+
 def test_planar_clouds_warn_by_name() -> None:
     points = random_cloud(0, 50)
     flat = points * torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)

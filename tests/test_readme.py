@@ -49,3 +49,10 @@ def test_the_table_is_that_of_the_record() -> None:
 def test_linked_files_are_there() -> None:
     for link in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / link).is_file(), link
+
+
+def test_pictures_are_used_and_small() -> None:
+    texts = "".join(path.read_text() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    for picture in (ROOT / "docs" / "pictures").iterdir():
+        assert picture.name in texts
+        assert picture.stat().st_size < 300_000, picture

@@ -15,6 +15,8 @@ UNIT_TOLERANCE = 0.15
 """Samplings differ, so a ratio of extents this close to a unit conversion (relative) suggests it."""
 LARGE_RATIO = 2.0
 """Extents that differ by more than this deserve a warning even where no unit explains them."""
+LARGE_SPACING_RATIO = 3.0
+"""Points this many times farther apart, for the size of their cloud, than those of the other deserve a warning."""
 CONVERSIONS = {
     10.0: ("centimeters", "millimeters"),
     25.4: ("inches", "millimeters"),
@@ -30,6 +32,7 @@ def diagnose_pair(source: Source, target: Target, method: str, *, allow_scale: b
     spacing = float(point_spacing(source) / point_spacing(target).clamp_min(1e-300))
     warnings = [_planar_warning(frame, name) for frame, name in zip(frames, ("source", "target"), strict=True)]
     warnings += [] if allow_scale else [_extent_warning(ratio)]
+    warnings += [_density_warning(spacing * ratio)]
     return Diagnostics(
         source_size=source.shape[-2],
         target_size=target.shape[-2],
@@ -61,6 +64,18 @@ def _extent_warning(ratio: float) -> str:
     if abs(math.log(ratio)) > math.log(LARGE_RATIO):
         return f"{size}. If they are one object in different units, pass allow_scale=True (--allow-scale)."
     return ""
+
+
+def _density_warning(ratio: float) -> str:
+    """Of the ratio of point spacings, source over target, each in radii of its own cloud: units do not matter."""
+    if abs(math.log(max(ratio, 1e-300))) <= math.log(LARGE_SPACING_RATIO):
+        return ""
+    sparse, dense = ("source", "target") if ratio > 1 else ("target", "source")
+    times = max(ratio, 1 / max(ratio, 1e-300))
+    return (
+        f"points of the {sparse} are {times:.3g} times as far apart as those of the {dense}: "
+        "the pose is as accurate as the sparser cloud allows."
+    )
 
 
 def _times(ratio: float) -> str:

@@ -136,6 +136,14 @@ class DeepUME(nn.Module):
         return self._improve(common, initial, passes or self.config.passes)
 
     @torch.no_grad()
+    def describe(self, source: Source, target: Target, target_from_source: RigidTransform) -> Pair:
+        """Features of both clouds, the weights of the moments, as a pass that starts from this pose sees them."""
+        common = self._common_frame(source, target)
+        canonical = common.clouds(common.enter(target_from_source))
+        of_source, of_target = self.resample(*canonical, common.source_graph, common.target_graph)
+        return Pair(of_source.features, of_target.features)
+
+    @torch.no_grad()
     def _common_frame(
         self, source: Source, target: Target, exchange: Float[Tensor, "*#batch 3 3"] | None = None
     ) -> CommonFrame:

@@ -29,7 +29,7 @@ SMALL: dict[str, tuple[type[nn.Module], Any]] = {
 def random_network(name: str, seed: int = 0) -> nn.Module:
     kind, config = SMALL[name]
     torch.manual_seed(seed)
-    return disturb(kind(config), seed).eval()
+    return disturb(kind(config), seed).eval().requires_grad_(False)
 
 
 def random_method(name: str, folder: Path) -> NetworkMethod:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from deepume.baselines import BASELINES
-from deepume.baselines.goicp import Boxes, GoIcp, box_errors, rotation_reach
+from deepume.baselines.goicp import Boxes, GoIcp, _Incumbent, box_errors, rotation_reach
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
 from deepume.distance_field import DistanceField
@@ -86,6 +86,16 @@ def test_it_finds_a_pose_from_any_rotation_and_closes_the_bound() -> None:
     pair = to_unit_pair(source, target)
     assert QUICK.search(pair.source, pair.target).closed
     assert rotation_error_deg(QUICK(source, target).target_from_source, motion) < 6
+
+
+def test_a_challenger_that_is_worse_leaves_the_best_motion_as_it_is() -> None:
+    source, target, motion = make_clouds("hammer", 60, 60)
+    start = RigidTransform.identity()
+    beaten = _Incumbent(motion, math.inf).challenge(start, source, target)
+    distances = nearest(beaten.pose.apply(source), target).distances
+    assert beaten.error == float(distances.square().mean())
+    best = _Incumbent(motion, 0.0)
+    assert best.challenge(start, source, target) is best
 
 
 def test_without_time_it_says_that_the_bound_is_open() -> None:

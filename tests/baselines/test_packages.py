@@ -2,14 +2,16 @@
 
 import sys
 from importlib.util import find_spec
+from types import ModuleType
 
 import pytest
 
 from deepume.api import find_method, why_unavailable
 from deepume.baselines import OPTIONAL
+from deepume.baselines.kiss_matcher import KissMatcher
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
-from deepume.errors import MissingPackageError
+from deepume.errors import CloudValueError, MissingPackageError
 from deepume.fpfh import load_open3d
 from deepume.method import Claim, MethodEntry
 from deepume.metrics import rotation_error_deg
@@ -37,6 +39,13 @@ def test_the_table_tells_which_packages_are_missing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("deepume.api.find_spec", lambda name: None)
     assert "deepume[bench]" in str(why_unavailable(find_method("ransac")))
     assert why_unavailable(find_method("pca")) is None
+
+
+def test_kiss_matcher_is_not_given_a_cloud_that_is_a_point_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kiss_matcher", ModuleType("kiss_matcher"))
+    cloud = make_shape("hammer", generator=generator_for("hammer")).sample(60, generator=generator_for("points"))
+    with pytest.raises(CloudValueError, match=r"target is 1e-09 times as large.*allow_scale"):
+        KissMatcher()(cloud, 1e-9 * cloud)
 
 
 @pytest.mark.parametrize("entry", OPTIONAL, ids=lambda entry: entry.name)

@@ -36,7 +36,7 @@ def test_a_row_does_not_depend_on_the_other_methods() -> None:
 
 def test_progress_hears_of_every_pair() -> None:
     heard: list[str] = []
-    run_suite(SMALL, None, heard.append)
+    run_suite(SMALL, None, lambda name, figures: heard.append(name))
     assert heard == ["identity"] * 4 + ["pca"] * 4 + ["truth-icp"] * 4
 
 

@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,21 @@ def test_demo_writes_files_a_picture_and_a_small_error(run, tmp_path: Path) -> N
     outcome = run("demo", "-o", tmp_path / "out", "--points", 512)
     assert outcome.code == 0
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written == {"source.ply", "target.ply", "aligned.ply", "result.json", "demo.png"}
+    assert written == {"source.ply", "target.ply", "aligned.ply", "result.json", "demo.png", "report.html"}
+    assert f"Open {tmp_path / 'out' / 'report.html'}" in outcome.out
     error = next(line for line in outcome.out.splitlines() if line.startswith("error"))
     assert float(error.split()[1]) < 2
+
+
+def test_demo_without_plotly_does_the_rest_and_says_what_is_missing(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    outcome = run("demo", "-o", tmp_path, "--points", 256)
+    assert outcome.code == 0
+    assert 'pip install "deepume[viewer]"' in outcome.out
+    assert (tmp_path / "demo.png").is_file()
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_demo_of_an_unknown_shape_lists_the_known(run, tmp_path: Path) -> None:
@@ -86,7 +99,7 @@ def test_training_says_what_a_missing_recipe_is(run, tmp_path: Path) -> None:
     assert "Did you mean 'default'" in outcome.err
 
 
-@pytest.mark.parametrize("command", ["register", "demo", "info", "methods", "weights", "benchmark", "train"])
+@pytest.mark.parametrize("command", ["register", "view", "demo", "info", "methods", "weights", "benchmark", "train"])
 def test_help_teaches(run, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.code == 0

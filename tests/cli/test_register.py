@@ -1,5 +1,7 @@
+import html
 import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +59,7 @@ def test_an_ambiguous_answer_exits_with_3(run, tmp_path: Path) -> None:
         (("--json", "nowhere/result.json"), "Choose another place"),
         (("--picture", "nowhere/fit.png"), "a folder that exists"),
         (("--picture", "fit.qqq"), "Name a .png file"),
+        (("--html", "nowhere/report.html"), "Choose another place"),
         (("--device", "cuda"), "is not on this machine"),
     ],
 )
@@ -122,3 +125,23 @@ def test_points_that_were_dropped_do_not_spoil_the_picture(run, files, tmp_path:
     words = ("--drop-invalid", "--picture", tmp_path / "fit.png")
     assert run("register", files.source, tmp_path / "holes.ply", *words).code == 0
     assert (tmp_path / "fit.png").is_file()
+
+
+def test_the_report_holds_the_pose_and_the_command(run, files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["register", str(files.source), str(files.target), "--html", str(tmp_path / "a report.html")]
+    monkeypatch.setattr("sys.argv", ["deepume", *words])
+    assert run(*words, "--json", tmp_path / "result.json").code == 0
+    page = (tmp_path / "a report.html").read_text()
+    result = Registration.from_json((tmp_path / "result.json").read_text())
+    assert str(result.target_from_source.matrix.tolist()) in page
+    assert html.escape(f"--html '{tmp_path}/a report.html'") in page
+
+
+@pytest.mark.parametrize(("command", "package"), [("register", "plotly.offline"), ("view", "viser")])
+def test_a_missing_viewer_is_one_line_that_names_the_extra(
+    run, files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    words = ("--html", tmp_path / "report.html") if command == "register" else ()
+    outcome = run(command, files.source, files.target, *words)
+    assert (outcome.code, outcome.err) == (2, 'deepume: pip install "deepume[viewer]"\n')

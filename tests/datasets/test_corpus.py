@@ -79,7 +79,7 @@ def test_scans_of_different_sizes_are_cut_at_their_offsets(folder: Path) -> None
 
 
 def test_faust_in_meters_undoes_the_unit_sphere(folder: Path) -> None:
-    unit, meters = open_set("faust", folder), open_set("faust", folder, in_meters=True)
+    unit, meters = open_set("faust", folder), open_set("faust-meters", folder)
     expected = unit.cloud(1) * 0.2 + torch.tensor([3.0, 4, 5], dtype=torch.float64)
     assert torch.equal(meters.cloud(1), expected)
 

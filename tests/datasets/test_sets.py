@@ -36,7 +36,7 @@ def test_a_folder_is_read_in_sorted_order(tmp_path: Path) -> None:
 
 def test_faust_scans_are_sorted_and_in_meters_on_request(tmp_path: Path) -> None:
     second, first = write_cloud(tmp_path / "scan_010.ply", 3), write_cloud(tmp_path / "scan_002.ply", 3)
-    faust = open_set("faust", tmp_path, in_meters=True)
+    faust = open_set("faust-meters", tmp_path)
     assert [faust.shape_name(k) for k in range(2)] == ["scan_002.ply", "scan_010.ply"]
     assert np.allclose(faust.cloud(0).numpy(), first)
     assert np.allclose(faust.cloud(1).numpy(), second)

@@ -73,17 +73,17 @@ class GoIcp:
         end = time.monotonic() + self.seconds
         few = subsample_farthest(source, self.points)
         field = DistanceField.of(target, 1 + 3**0.5 * self.reach, self.resolution)
-        slack = self.gap * float(sampling_distance(target)) ** 2
-        best = _Incumbent(RigidTransform.identity(source.dtype, source.device), math.inf).improve(few, target)
+        gap = self.gap * float(sampling_distance(target)) ** 2
+        start = RigidTransform.identity(source.dtype, source.device)
+        best = _Incumbent(start, math.inf).challenge(start, few, target)
         boxes = Boxes.everything(self.reach, source)
         while len(boxes) and time.monotonic() < end:
             parents, boxes = boxes.take_lowest(self.parents)
             children = parents.divide()
             errors, bounds = box_errors(children, few, field)
-            middle = children.motions()[errors.argmin()]
             if float(errors.min()) < best.error:
-                best = replace(best, pose=middle).improve(few, target)
-            boxes = boxes.join(replace(children, bounds=bounds)).below(best.error - slack)
+                best = best.challenge(children.motions()[errors.argmin()], few, target)
+            boxes = boxes.join(replace(children, bounds=bounds)).below(best.error - gap)
         return Search(best.pose, best.error, closed=not len(boxes))
 
 
@@ -104,9 +104,9 @@ class _Incumbent:
     pose: RigidTransform
     error: float
 
-    def improve(self, source: Tensor, target: Tensor) -> _Incumbent:
-        """ICP from this pose, taken if the error is less than before."""
-        pose = refine_icp(source, target, self.pose[None], LOCAL_ICP)[0]
+    def challenge(self, start: RigidTransform, source: Tensor, target: Tensor) -> _Incumbent:
+        """The better of this motion and of ICP from another start."""
+        pose = refine_icp(source, target, start[None], LOCAL_ICP)[0]
         error = float(nearest(pose.apply(source), target).distances.square().mean())
         return _Incumbent(pose, error) if error < self.error else self
 

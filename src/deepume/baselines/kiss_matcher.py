@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.errors import CloudValueError
 from deepume.icp import refine_icp
 from deepume.io.packages import import_package
 from deepume.pairwise import map_pairs
@@ -17,6 +18,9 @@ from deepume.score import rank_hypotheses, sampling_distance
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 from deepume.unit_sphere import to_unit_pair
+
+LEAST_SIZE = 1e-6
+"""Clouds of less than this share of the pair's radius are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,20 @@ class KissMatcher:
 
     def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> RigidTransform:
         package = import_package("kiss_matcher", "deepume[bench]")
-        spacing = float(torch.maximum(sampling_distance(source), sampling_distance(target)))
-        matcher = package.KISSMatcher(package.KISSMatcherConfig(self.voxel * spacing))
+        side = self.voxel * float(torch.maximum(sampling_distance(source), sampling_distance(target)))
+        _require_extent(source, "source")
+        _require_extent(target, "target")
+        matcher = package.KISSMatcher(package.KISSMatcherConfig(side))
         solution = matcher.estimate(source.float().numpy(force=True), target.float().numpy(force=True))
         rotation, translation = torch.tensor(solution.rotation), torch.tensor(solution.translation)
         return RigidTransform(nearest_rotation(rotation.to(source)), translation.to(source))
+
+
+def _require_extent(points: Float[Tensor, "N 3"], name: str) -> None:
+    """Raise if a cloud of a unit pair is a point in single precision: the package crashes on it."""
+    size = float(points.abs().max())
+    if size < LEAST_SIZE:
+        raise CloudValueError(
+            f"{name} is {size:.1g} times as large as the other cloud: a point to KISS-Matcher. Bring both to one unit, "
+            "or pass allow_scale=True."
+        )

@@ -17,7 +17,7 @@ from deepume.benchmark.suites import Suite
 from deepume.errors import FileFormatError
 from deepume.provenance import find_commit
 
-TEST_SETS = ("stanford", "faust", "modelnet40-test")
+TEST_SETS = ("stanford", "faust", "faust-meters", "modelnet40-test")
 """Sets that nothing may be decided on; every look at them is counted."""
 LEDGER = "test-runs.txt"
 """Beside the records: a line for each recorded run on a test set."""

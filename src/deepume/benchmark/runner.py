@@ -29,11 +29,6 @@ from deepume.result import Registration
 from deepume.transform import RigidTransform
 from deepume.weights import WeightsError
 
-Progress = Callable[[str], None]
-"""Called after each pair with the name of the method."""
-Skip = Callable[[str, str], None]
-"""Called once for a method that lacks its weights or its package, with its name and what to do about it."""
-
 
 @dataclass(frozen=True, slots=True)
 class PairFigures:
@@ -54,10 +49,16 @@ class PairFigures:
     """Probability of being right that the method states; not a number where it states none."""
 
 
+Progress = Callable[[str, PairFigures], None]
+"""Hears the name of the method and its figures after each pair."""
+Skip = Callable[[str, str], None]
+"""Called once for a method that lacks its weights or its package, with its name and what to do about it."""
+
+
 def run_suite(
     suite: Suite,
     folder: Path | None,
-    progress: Progress = lambda name: None,
+    progress: Progress = lambda name, figures: None,
     skip: Skip = lambda name, reason: None,
 ) -> list[Row]:
     """One row for each method and condition, in the order of the suite; methods that cannot run here are skipped."""
@@ -80,8 +81,9 @@ def run_suite(
 
 def _measure_all(name: str, pairs: list[Pair], progress: Progress) -> Iterator[PairFigures]:
     for pair in pairs:
-        yield measure_pair(name, pair)
-        progress(name)
+        figures = measure_pair(name, pair)
+        progress(name, figures)
+        yield figures
 
 
 def measure_pair(name: str, pair: Pair) -> PairFigures:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import sys
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from statistics import median
+from typing import Annotated
 
 import tyro
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from deepume.benchmark import SUITES, Suite, run_suite, table_rows, to_markdown, write_record
 from deepume.benchmark.record import LEDGER, make_record
+from deepume.benchmark.runner import PairFigures
 from deepume.benchmark.statistics import Row
 from deepume.benchmark.tables import COLUMNS, blocks
+from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
+from deepume.cli.progress import Meter
 from deepume.errors import require_known
 
 PIPE_WIDTH = 145
@@ -52,34 +56,29 @@ class Benchmark:
     """Write the record (JSON) here."""
     markdown: bool = False
     """Print Markdown tables."""
+    quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
+    """Print the tables alone, no progress."""
 
     def run(self) -> Exit:
         """Run the suite, print its tables, keep its record."""
         suite = self._suite()
-        console = Console(stderr=True)
-        with Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        ) as progress:
-            task = progress.add_task(suite.name, total=_count_pairs(suite))
-            rows = run_suite(
-                suite,
-                self.data,
-                lambda name: progress.update(task, advance=1, description=name),
-                lambda name, reason: console.print(
-                    f"skipped {name}: {reason}", markup=False, highlight=False, soft_wrap=True
-                ),
-            )
+        rows = self._measure(suite)
         print(to_markdown(rows)) if self.markdown else _print_tables(rows)
         if self.record is not None:
-            command = " ".join(["deepume", *sys.argv[1:]])
-            write_record(make_record(suite, rows, command, self.record.parent / LEDGER), self.record)
+            write_record(make_record(suite, rows, command_line(), self.record.parent / LEDGER), self.record)
         return Exit.SURE
+
+    def _measure(self, suite: Suite) -> list[Row]:
+        """Run the suite; the bar tells the method, and the median error of its pairs so far."""
+        total, errors = _count_pairs(suite), defaultdict[str, list[float]](list)
+        with Meter("pairs", total, quiet=self.quiet) as meter:
+
+            def hear(name: str, figures: PairFigures) -> None:
+                errors[name].append(figures.rotation_deg)
+                done = sum(map(len, errors.values()))
+                meter.update(done, name, f"median {median(errors[name]):.2f} deg, {1e3 * figures.seconds:.0f} ms")
+
+            return run_suite(suite, self.data, hear, lambda name, reason: meter.say(f"skipped {name}: {reason}"))
 
     def _suite(self) -> Suite:
         require_known("suite", self.suite, list(SUITES))

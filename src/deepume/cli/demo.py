@@ -9,22 +9,28 @@ from typing import Annotated
 
 import torch
 import tyro
+from torch import Tensor
 
 from deepume.api import register
+from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.cli.files import make_folder, write_text
 from deepume.datasets import Law, draw_motion, make_shape
+from deepume.errors import MissingPackageError
 from deepume.io import write_points
 from deepume.metrics import rotation_error_deg
+from deepume.result import Registration
 from deepume.transform import RigidTransform, rotation_angle
 from deepume.viewer.picture import draw_registration
+from deepume.viewer.report import Caption, write_report
+from deepume.viewer.scene import make_scene
 
 
 @dataclass(frozen=True)
 class Demo:
     """Make two clouds of one object, differently sampled and moved, register them, and compare with the truth.
 
-    Writes source.ply, target.ply, aligned.ply, result.json and demo.png.
+    Writes source.ply, target.ply, aligned.ply, result.json, demo.png and, where plotly is installed, report.html.
     """
 
     folder: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("demo")
@@ -56,7 +62,17 @@ class Demo:
         print(f"error   {float(rotation_error_deg(result.target_from_source, truth)):.3f} degrees")
         print(result.explain())
         print(f"Clouds, result.json and the picture demo.png are in {self.folder}/.")
+        print(self._report(source, target, result))
         return Exit.SURE if result.sure else Exit.UNSURE
+
+    def _report(self, source: Tensor, target: Tensor, result: Registration) -> str:
+        """Write the page, and say where it is; without plotly, say what is missing."""
+        path = self.folder / "report.html"
+        try:
+            write_report(make_scene(source, target), result, Caption("source.ply", "target.ply", command_line()), path)
+        except MissingPackageError as error:
+            return f"For a page that shows it in 3-D as well: {error}"
+        return f"Open {path} in a browser to see it in 3-D."
 
 
 def _describe(pose: RigidTransform) -> str:

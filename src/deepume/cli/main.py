@@ -49,12 +49,14 @@ def _parse(words: list[str]):
         from deepume.cli.methods import Methods
         from deepume.cli.register import Register
         from deepume.cli.train import Train
+        from deepume.cli.view import View
         from deepume.cli.weights import Weights
     except ModuleNotFoundError as error:
         raise DeepumeError(f'The command line needs {error.name}: pip install "deepume[cli]"') from error
 
     Command = (
         Annotated[Register, tyro.conf.subcommand("register")]
+        | Annotated[View, tyro.conf.subcommand("view")]
         | Annotated[Demo, tyro.conf.subcommand("demo")]
         | Annotated[Info, tyro.conf.subcommand("info")]
         | Annotated[Methods, tyro.conf.subcommand("methods")]

@@ -9,12 +9,15 @@ from typing import Annotated
 import tyro
 
 from deepume.api import DEFAULT_METHOD, register
+from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.cli.files import write_text
 from deepume.io import read_points, write_points
 from deepume.method import Effort
 from deepume.result import Registration
 from deepume.viewer.picture import draw_registration
+from deepume.viewer.report import Caption, write_report
+from deepume.viewer.scene import make_scene
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Register:
     Prints the answer in words and as a 4 x 4 matrix. Exit status: 0 for an answer it is sure of, 3 for one it is
     not sure of (written all the same), 2 for bad input.
 
-    Example: deepume register scan.ply model.stl -o aligned.ply --json result.json
+    Example: deepume register scan.ply model.stl -o aligned.ply --json result.json --html report.html
     """
 
     source: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
@@ -38,6 +41,8 @@ class Register:
     """Write the whole result here, as JSON."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Draw both clouds before and after, as a PNG."""
+    html: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write a page that shows the result in 3-D: one file, for any browser, without a network."""
     method: Annotated[str, tyro.conf.arg(metavar="NAME")] = DEFAULT_METHOD
     """How to register; `deepume methods` lists the names."""
     effort: Annotated[str, tyro.conf.arg(metavar="NAME")] = Effort.AUTO.value
@@ -78,6 +83,9 @@ class Register:
             write_text(self.json, result.to_json())
         if self.picture is not None:
             draw_registration(source, target, result, self.picture)
+        if self.html is not None:
+            caption = Caption(self.source.name, self.target.name, command_line())
+            write_report(make_scene(source, target), result, caption, self.html)
         print(format_matrix(result) if self.quiet else f"{result.explain()}\n{format_matrix(result)}")
         return Exit.SURE if result.sure else Exit.UNSURE
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from deepume.cli.exits import Exit
+from deepume.cli.progress import Meter
 from deepume.training.recipe import override, parse_change
 from deepume.training.recipes import get_recipe
 from deepume.training.run import train_recipe
@@ -45,13 +45,19 @@ class Train:
     change: tuple[str, ...] = ()
     """Fields of the recipe to replace, such as batch=128 config.passes=3."""
 
+    quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
+    """Print the outcome alone; the log file has the rest."""
+
     def run(self) -> Exit:
         """Train under a progress bar; on a pipe, print a line for each event."""
         recipe = override(get_recipe(self.recipe), dict(map(parse_change, self.change)))
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-        with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as progress:
-            task = progress.add_task(recipe.name, total=1.0)
+        with Meter("steps", 1.0, quiet=self.quiet) as meter:
+            figures = CurrentFigures()
+
+            def hear(line: str) -> None:
+                figures.hear(line)
+                meter.say(line)
+
             outcome = train_recipe(
                 recipe,
                 data=self.data,
@@ -60,8 +66,23 @@ class Train:
                 device=self.device,
                 compile=self.compile,
                 tensorboard=self.tensorboard,
-                printer=lambda line: console.print(line, highlight=False),
-                on_step=lambda done: progress.update(task, completed=min(done, 1.0)),
+                printer=hear,
+                on_step=lambda done: meter.update(min(done, 1.0), recipe.name, str(figures)),
             )
         print(f"{outcome.weights}: {outcome.steps} steps in {outcome.seconds:.0f} s")
         return Exit.SURE if outcome.finished else Exit.UNSURE
+
+
+@dataclass
+class CurrentFigures:
+    """The figures that people watch, taken from the lines of the log, where each follows its name."""
+
+    values: dict[str, str] = field(default_factory=dict)
+
+    def hear(self, line: str) -> None:
+        """Take up what a line says."""
+        found = re.findall(r"(\S*\b(?:loss|pairs_per_second|median_deg)) (\S+)", line)
+        self.values |= {re.sub("[._]", " ", name): value for name, value in found}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.values.items())

@@ -22,6 +22,8 @@ class SetName(StrEnum):
     """Range scans of five objects. For tests only."""
     FAUST = "faust"
     """Scans of people. For tests only."""
+    FAUST_METERS = "faust-meters"
+    """The same in meters, as the paper's released code has them. For tests only."""
     MODELNET40_TEST = "modelnet40-test"
     """CAD models of 40 classes, official test split. For tests only."""
     MODELNET40_TRAIN = "modelnet40-train"
@@ -38,34 +40,38 @@ class SetName(StrEnum):
     """Any folder of meshes or clouds."""
 
 
-def open_set(name: str, folder: str | Path | None = None, *, in_meters: bool = False) -> Dataset:
+def open_set(name: str, folder: str | Path | None = None) -> Dataset:
     """The set of a name, read from ``folder``: a pack there if there is one, else the original files.
 
-    ``in_meters`` leaves FAUST in meters, as the paper's released code does; everything else lives in the unit
-    sphere. A missing file is an error that says what was expected where and where to get it.
+    Shapes live in the unit sphere. A missing file is an error that says what was expected where and where to get it.
     """
     require_known("data set", name, [member.value for member in SetName])
     if name == SetName.PROCEDURAL:
         return ProceduralSet()
     if folder is None:
         raise FileFormatError(f"Set {name!r} is read from files: name its folder. Only 'procedural' needs none.")
-    return _OPENERS[SetName(name)](Path(folder), in_meters)
+    return _OPENERS[SetName(name)](Path(folder))
 
 
-def _open_stanford(folder: Path, in_meters: bool) -> Dataset:
+def _open_stanford(folder: Path) -> Dataset:
     pack = folder / "stanford.npz"
     return PackSet("stanford", [pack]) if pack.is_file() else stanford.open_stanford(folder)
 
 
-def _open_faust(folder: Path, in_meters: bool) -> Dataset:
-    pack = folder / "faust.npz"
-    if pack.is_file():
-        return PackSet("faust", [pack], in_meters=in_meters, one_label="person")
-    return faust.open_faust(folder, in_meters=in_meters)
+def _open_faust(name: SetName) -> Callable[[Path], Dataset]:
+    in_meters = name is SetName.FAUST_METERS
+
+    def open_scans(folder: Path) -> Dataset:
+        pack = folder / "faust.npz"
+        if pack.is_file():
+            return PackSet(name.value, [pack], in_meters=in_meters, one_label="person")
+        return faust.open_faust(folder, in_meters=in_meters)
+
+    return open_scans
 
 
-def _open_modelnet40(split: Split) -> Callable[[Path, bool], Dataset]:
-    def open_split(folder: Path, in_meters: bool) -> Dataset:
+def _open_modelnet40(split: Split) -> Callable[[Path], Dataset]:
+    def open_split(folder: Path) -> Dataset:
         pack = folder / "modelnet40.npz"
         if pack.is_file():
             return PackSet(f"modelnet40-{split}", [pack], split=split.value)
@@ -74,8 +80,8 @@ def _open_modelnet40(split: Split) -> Callable[[Path, bool], Dataset]:
     return open_split
 
 
-def _open_packs(name: SetName, files: tuple[str, ...], validation: bool | None) -> Callable[[Path, bool], Dataset]:
-    def open_packs(folder: Path, in_meters: bool) -> Dataset:
+def _open_packs(name: SetName, files: tuple[str, ...], validation: bool | None) -> Callable[[Path], Dataset]:
+    def open_packs(folder: Path) -> Dataset:
         return PackSet(name.value, [_require_pack(folder / file) for file in files], validation=validation)
 
     return open_packs
@@ -91,13 +97,14 @@ def _require_pack(path: Path) -> Path:
 
 
 _OPEN_FILES = ("train_open_0.npz", "train_open_1.npz", "train_open_2.npz")
-_OPENERS: dict[SetName, Callable[[Path, bool], Dataset]] = {
+_OPENERS: dict[SetName, Callable[[Path], Dataset]] = {
     SetName.STANFORD: _open_stanford,
-    SetName.FAUST: _open_faust,
+    SetName.FAUST: _open_faust(SetName.FAUST),
+    SetName.FAUST_METERS: _open_faust(SetName.FAUST_METERS),
     SetName.MODELNET40_TEST: _open_modelnet40(Split.TEST),
     SetName.MODELNET40_TRAIN: _open_modelnet40(Split.TRAIN),
     SetName.OPEN_TRAIN: _open_packs(SetName.OPEN_TRAIN, _OPEN_FILES, False),
     SetName.OPEN_VALIDATION: _open_packs(SetName.OPEN_VALIDATION, _OPEN_FILES, True),
     SetName.RESEARCH: _open_packs(SetName.RESEARCH, ("train_research.npz",), None),
-    SetName.FOLDER: lambda folder, in_meters: FolderSet(folder, in_unit_sphere=not in_meters),
+    SetName.FOLDER: FolderSet,
 }

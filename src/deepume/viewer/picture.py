@@ -14,8 +14,8 @@ from deepume.clouds import centroid
 from deepume.errors import FileFormatError
 from deepume.io import import_package
 from deepume.result import Registration
+from deepume.viewer.colors import SOURCE_COLOR, TARGET_COLOR
 
-SOURCE_COLOR, TARGET_COLOR = "#d55e00", "#0072b2"  # told apart by color-blind readers too
 SHOWN_POINTS = 4000
 """Larger clouds are thinned for the picture: beyond this, points hide one another."""
 
