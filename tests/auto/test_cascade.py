@@ -121,3 +121,16 @@ def test_the_search_on_big_clouds_is_short_and_its_answer_exact() -> None:
     result = Auto()(source, target)
     assert time.perf_counter() - start < 10
     assert rotation_error_deg(result.target_from_source, motion) < 0.3
+
+
+@pytest.mark.parametrize(("n", "m"), [(300, 250), (250, 300)])
+def test_the_callers_pose_is_a_hypothesis_whoever_is_called_source(
+    n: int, m: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape, motion = make_shape("chair", generator=generator(3)), random_motion(1)
+    source, target = shape.sample(n, generator=generator(1)), motion.apply(shape.sample(m, generator=generator(2)))
+    astray = random_motion(8, 1)
+    monkeypatch.setattr(cascade, "from_signs", lambda pair: Candidates.rank(pair, astray))
+    assert rotation_error_deg(Auto(Effort.FAST)(source, target).target_from_source, motion) > 10
+    helped = Auto(Effort.FAST, initial=motion)(source, target)
+    assert rotation_error_deg(helped.target_from_source, motion) < 5
