@@ -29,25 +29,19 @@ MOST_HYPOTHESES = 8
 
 
 def score_poses(
-    source: Source,
-    target: Target,
-    target_from_source: RigidTransform,
-    truncation: float = TRUNCATION,
-    *,
-    spacings: tuple[Tensor, Tensor] | None = None,
+    source: Source, target: Target, target_from_source: RigidTransform, truncation: float = TRUNCATION
 ) -> Scores:
     """Two-sided truncated mean distance of ``(*batch, K)`` poses, in units of the expected sampling distance.
 
     0 when the clouds coincide point by point, about 1 when they are two samplings of one surface in its true
     pose, at most ``truncation``. The unit is :func:`deepume.clouds.point_spacing`, so the value means the same for
-    64 and for 100,000 points. Swapping the clouds and inverting the poses leaves it unchanged. ``spacings`` of source
-    and target, ``(*batch)``, may be given by a caller who has them.
+    64 and for 100,000 points. Swapping the clouds and inverting the poses leaves it unchanged.
     """
-    units = spacings or (sampling_distance(source), sampling_distance(target))
+    units = sampling_distance(source), sampling_distance(target)
     source, target = source.unsqueeze(-3), target.unsqueeze(-3)
     forward = nearest(target_from_source.apply(source), target).distances
     backward = nearest(target_from_source.inverse().apply(target), source).distances
-    return _two_sided(forward, backward, *units, truncation)
+    return two_sided_score(forward, backward, *units, truncation)
 
 
 def surface_score(
@@ -71,11 +65,11 @@ def surface_score(
     source, target = source.unsqueeze(-3), target.unsqueeze(-3)
     forward = _along_normals(source, source_normals, target, target_normals, target_from_source)
     backward = _along_normals(target, target_normals, source, source_normals, target_from_source.inverse())
-    return _two_sided(forward, backward, *units, truncation)
+    return two_sided_score(forward, backward, *units, truncation)
 
 
-def _two_sided(
-    forward: Tensor, backward: Tensor, source_spacing: Tensor, target_spacing: Tensor, truncation: float
+def two_sided_score(
+    forward: Tensor, backward: Tensor, source_spacing: Tensor, target_spacing: Tensor, truncation: float = TRUNCATION
 ) -> Tensor:
     """Mean of the two truncated mean distances, each in the spacing of the cloud that was searched."""
     onto_target = (forward / target_spacing[..., None, None]).clamp_max(truncation)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +17,7 @@ from deepume.clouds import center, subsample_farthest
 from deepume.distances import k_nearest
 from deepume.gicp import DescribedCloud, GicpSettings, align_described, describe_cloud
 from deepume.icp import IcpSettings, refine_icp
-from deepume.score import NEIGHBOR_SPREAD, score_poses, surface_score
+from deepume.score import NEIGHBOR_SPREAD, surface_score, two_sided_score
 from deepume.transform import RigidTransform
 
 Cloud = Float[Tensor, "N 3"]
@@ -46,6 +47,18 @@ class PreparedCloud:
     def spacing(self) -> Float[Tensor, ""]:
         """Mean distance to the nearest other point, kept above rounding."""
         return torch.maximum(self.neighbor_distances[:, 1].mean(), 1e-9 * self.points.abs().max())
+
+    @cached_property
+    def tree(self) -> Any:
+        """Finds nearest points."""
+        import small_gicp  # compiled, and needed only once a pair is registered
+
+        return small_gicp.KdTree(self.points.numpy())
+
+    def distances_of(self, queries: Float[Tensor, "K M 3"]) -> Float[Tensor, "K M"]:
+        """Distance from each query to the nearest point."""
+        _, squares = self.tree.batch_knn_search(queries.reshape(-1, 3).numpy(), 1)
+        return torch.from_numpy(squares).sqrt().reshape(queries.shape[:-1])
 
     @cached_property
     def local_spacing(self) -> Float[Tensor, "N"]:
@@ -112,9 +125,10 @@ class PreparedPair:
         return PreparedPair(*few)
 
     def score(self, poses: RigidTransform) -> Float[Tensor, "K"]:
-        """:func:`deepume.score.score_poses` with the spacings at hand."""
-        spacings = self.source.spacing, self.target.spacing
-        return score_poses(self.source.points, self.target.points, poses, spacings=spacings)
+        """:func:`deepume.score.score_poses` with spacings and trees at hand."""
+        forward = self.target.distances_of(poses.apply(self.source.points.unsqueeze(-3)))
+        backward = self.source.distances_of(poses.inverse().apply(self.target.points.unsqueeze(-3)))
+        return two_sided_score(forward, backward, self.source.spacing, self.target.spacing)
 
     def surface_score(self, poses: RigidTransform) -> Float[Tensor, "K"]:
         """:func:`deepume.score.surface_score` with spacings and normals at hand."""
