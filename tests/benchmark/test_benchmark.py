@@ -7,6 +7,7 @@ import pytest
 
 from deepume.api import list_methods
 from deepume.benchmark import SUITES, Suite, read_record, run_suite, to_markdown, write_record
+from deepume.benchmark.__main__ import main
 from deepume.benchmark.published import published_rmse_r
 from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
 from deepume.benchmark.references import REFERENCES
@@ -155,3 +156,27 @@ def test_the_default_suite_covers_every_size_and_kind_of_pair() -> None:
     assert {each.points for each in conditions} == {64, 128, 256, 1024}
     assert {each.set for each in conditions} == {"stanford", "faust", "modelnet40-test", "procedural"}
     assert Scenario.DIFFERENT in {each.scenario for each in conditions}
+
+
+def test_large_classes_have_rows_of_their_own_and_small_ones_one_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepume.benchmark.statistics.LARGE_CLASS", 2)
+    families = len({ProceduralSet().label(index) for index in range(len(ProceduralSet()))})
+    suite = replace(SMALL, methods=("identity",), pairs=families + 2, by_class=("procedural",))
+    whole, *parts = run_suite(suite, None)
+    assert whole.pairs == families + 2
+    assert {row.set: row.pairs for row in parts if "other" not in row.set} == {
+        f"procedural, {ProceduralSet().label(index)}": 2 for index in range(2)
+    }
+    assert sum(row.pairs for row in parts) == whole.pairs
+
+
+def test_the_plain_command_measures_and_keeps_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record.json"
+    given = ["network", "--methods", "pca", "dcp", "--pairs", "2", "--record", str(record)]
+    assert main(given) == 0
+    printed = capsys.readouterr()
+    assert "| pca |" in printed.out
+    assert "skipped dcp" in printed.err
+    assert {row.method for row in read_record(record).rows} == {"pca"}
+    assert main(["nework"]) == 2
+    assert "Did you mean 'network'" in capsys.readouterr().err

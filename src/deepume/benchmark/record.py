@@ -39,7 +39,7 @@ class Record:
     rows: list[Row]
 
 
-def make_record(suite: Suite, rows: list[Row], command: str, ledger: Path) -> Record:
+def make_record(suite: Suite, rows: list[Row], command: str, ledger: Path, *, device: str = "cpu") -> Record:
     """Describe a run that has just ended."""
     return Record(
         suite=suite.name,
@@ -53,6 +53,7 @@ def make_record(suite: Suite, rows: list[Row], command: str, ledger: Path) -> Re
             "processor": _processor(),
             "cores": os.cpu_count() or 1,
             "threads": torch.get_num_threads(),
+            "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
         },
         test_runs_before=len(ledger.read_text().splitlines()) if ledger.is_file() else 0,
         rows=rows,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import torch
+
 from deepume.api import list_methods, register
 from deepume.benchmark.references import REFERENCES
 from deepume.benchmark.statistics import Row, summarize
@@ -36,6 +38,8 @@ class PairFigures:
 
     shape: int
     """Index of the shape: intervals are drawn over shapes."""
+    label: str
+    """Class of the shape."""
     rotation_deg: float
     translation: float
     point_rmse: float
@@ -60,6 +64,7 @@ def run_suite(
     folder: Path | None,
     progress: Progress = lambda name, figures: None,
     skip: Skip = lambda name, reason: None,
+    device: str | torch.device = "cpu",
 ) -> list[Row]:
     """One row for each method and condition, in the order of the suite; methods that cannot run here are skipped."""
     for name in suite.methods:
@@ -69,10 +74,11 @@ def run_suite(
     for condition in suite.conditions():
         dataset = open_set(condition.set, folder)
         keys = condition.keys(dataset, suite.pairs_of(condition.set), suite.seed, suite.stride)
-        pairs = [make_pair(dataset, key) for key in keys]
+        pairs = [make_pair(dataset, key).to(device) for key in keys]
         for name in list(methods):
             try:
-                rows.append(summarize(name, condition, list(_measure_all(name, pairs, progress))))
+                measured = list(_measure_all(name, pairs, progress))
+                rows += summarize(name, condition, measured, by_class=condition.set in suite.by_class)
             except (MissingPackageError, WeightsError) as error:
                 methods.remove(name)
                 skip(name, str(error))
@@ -93,6 +99,7 @@ def measure_pair(name: str, pair: Pair) -> PairFigures:
     possible = pair.key.scenario is not Scenario.DIFFERENT
     return PairFigures(
         shape=pair.key.index,
+        label=pair.label,
         rotation_deg=float(rotation_error_deg(estimate, truth)),
         translation=float(translation_rmse(estimate, truth)),
         point_rmse=float(point_rmse(estimate, truth, pair.source)),
@@ -112,8 +119,9 @@ def _estimate(name: str, pair: Pair) -> tuple[RigidTransform, float, float]:
     if name in REFERENCES:
         return REFERENCES[name](pair), math.nan, time.perf_counter() - start
     result = VARIANTS.get(name, partial(_register_alone, name))(pair)
-    seconds = time.perf_counter() - start
-    return result.target_from_source, math.nan if result.confidence is None else float(result.confidence), seconds
+    confidence = math.nan if result.confidence is None else float(result.confidence)
+    float(result.target_from_source.translation.sum())  # a GPU may not be done when the call returns
+    return result.target_from_source, confidence, time.perf_counter() - start
 
 
 def _register_alone(name: str, pair: Pair) -> Registration:

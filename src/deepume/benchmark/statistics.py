@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ RESAMPLINGS = 500
 """Bootstrap samples behind each interval."""
 
 
+LARGE_CLASS = 20
+"""Classes with fewer pairs than this stand in one row together."""
 DOUBT = 0.5
 """An answer of less confidence is one the method does not believe in."""
 
@@ -66,8 +69,20 @@ CONFIDENCE = frozenset({"doubtful", "calibration_error"})
 """Figures of methods that state a confidence."""
 
 
-def summarize(method: str, condition: Condition, measured: Sequence[Any]) -> Row:
-    """A row from the figures of its pairs."""
+def summarize(method: str, condition: Condition, measured: Sequence[Any], *, by_class: bool = False) -> list[Row]:
+    """A row from the figures of its pairs and, if asked for, one for each large class and one for all others."""
+    rows = [_row(method, condition, measured)]
+    if by_class:
+        counts = Counter(pair.label for pair in measured)
+        groups = defaultdict(list)
+        for pair in measured:
+            groups[pair.label if counts[pair.label] >= LARGE_CLASS else "other classes"].append(pair)
+        parts = [(replace(condition, set=f"{condition.set}, {label}"), members) for label, members in groups.items()]
+        rows += [_row(method, part, members) for part, members in parts]
+    return rows
+
+
+def _row(method: str, condition: Condition, measured: Sequence[Any]) -> Row:
     columns = {each.name: np.array([getattr(pair, each.name) for pair in measured]) for each in fields(measured[0])}
     draws = bootstrap_draws(columns["shape"])
     columns["doubt"] = columns["confidence"] < DOUBT

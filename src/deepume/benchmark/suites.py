@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deepume.datasets import Dataset, Law, PairKey, Scenario
-from deepume.errors import DeepumeError
+from deepume.errors import DeepumeError, require_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,26 @@ class Suite:
     """Seed of the first drawing of each shape."""
     further: tuple[Condition, ...] = ()
     """Blocks beside the product of sets, scenarios, laws and points."""
+    by_class: tuple[str, ...] = ()
+    """Sets whose large classes get rows of their own besides."""
 
     def __post_init__(self) -> None:
         """Refuse a suite with nothing in it."""
         if self.pairs < 1 or not all((self.methods, self.sets, self.scenarios, self.laws, self.points)):
             raise DeepumeError(f"Suite {self.name!r} is empty: it needs methods, sets, scenarios, laws, points, pairs.")
+
+    def narrowed(
+        self,
+        *,
+        methods: tuple[str, ...] = (),
+        sets: tuple[str, ...] = (),
+        points: tuple[int, ...] = (),
+        pairs: int | None = None,
+    ) -> Suite:
+        """The suite with other methods, sets, numbers of points or of pairs, where they are given."""
+        suite = replace(self, further=()) if sets else self
+        given = {"methods": methods, "sets": sets, "points": points, "pairs": pairs}
+        return replace(suite, **{name: value for name, value in given.items() if value not in (None, ())})
 
     def pairs_of(self, name: str) -> int:
         """Pairs in a block of the named set."""
@@ -118,6 +133,21 @@ SUITES = {
             ),
         ),
         Suite(
+            "network",
+            "The networks alone, without refinement, in every scenario of the paper, sparse and of uneven density",
+            methods=("pca", "ume", *OURS),
+            sets=(*SCANS, "modelnet40-test"),
+            scenarios=(Scenario.NOISE_FREE, Scenario.BERNOULLI, Scenario.ZERO, Scenario.GAUSSIAN),
+            pairs=240,
+            fewer=(("faust", 220), ("faust-meters", 220), ("modelnet40-test", 180)),
+            by_class=("modelnet40-test",),
+            further=(
+                *(Condition(name, Scenario.ZERO, Law.HAAR, 128) for name in SCANS),
+                *(Condition(name, Scenario.DENSITY, Law.HAAR, 1024) for name in SCANS),
+                *(Condition(name, Scenario.ZERO, Law.EULER_FULL, 1024) for name in ("stanford", "faust-meters")),
+            ),
+        ),
+        Suite(
             "methods",
             "Every method, zero intersection, any rotation and small angles",
             methods=(*CLOSED_FORM, *LOCAL_SEARCH, "auto", *PEERS, *COMPARED, *OURS, *FLOOR),
@@ -138,3 +168,11 @@ SUITES = {
         ),
     )
 }
+"""All suites by name."""
+
+
+def get_suite(name: str, *, has_data: bool = True) -> Suite:
+    """The suite of a name; without data, its methods on procedural shapes."""
+    require_known("suite", name, list(SUITES))
+    suite = SUITES[name]
+    return suite if has_data else suite.narrowed(sets=("procedural",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
@@ -14,7 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from deepume.benchmark import SUITES, Suite, run_suite, table_rows, to_markdown, write_record
+from deepume.benchmark import Suite, get_suite, run_suite, table_rows, to_markdown, write_record
 from deepume.benchmark.record import LEDGER, make_record
 from deepume.benchmark.runner import PairFigures
 from deepume.benchmark.statistics import Row
@@ -22,7 +22,6 @@ from deepume.benchmark.tables import COLUMNS, blocks
 from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.cli.progress import Meter
-from deepume.errors import require_known
 
 PIPE_WIDTH = 145
 """Columns of a table that is not printed to a terminal."""
@@ -32,16 +31,16 @@ PIPE_WIDTH = 145
 class Benchmark:
     """Measure methods on identical pairs and print one table for each condition.
 
-    `quick` needs no data. `core`, `default` (the default method, its parts and its peers, in all scenarios and sizes)
-    and `methods` (every method that is compared) measure on the Stanford and FAUST scans in the folder named by --data;
-    without it, on procedural shapes, and the table says so. A method whose weights or whose package are not there is
-    skipped, with a line that says what to do.
+    `quick` needs no data. `core`, `default` (the default method, its parts and its peers, in all scenarios and sizes),
+    `network` (the networks alone) and `methods` (every method that is compared) measure on the Stanford and FAUST scans
+    in the folder named by --data; without it, on procedural shapes, and the table says so. A method whose weights or
+    whose package are not there is skipped, with a line that says what to do.
 
     Example: deepume benchmark core --data DATA --record results/core.json
     """
 
     suite: tyro.conf.Positional[str] = "quick"
-    """What to measure: quick, core, default or methods."""
+    """What to measure: quick, core, default, network or methods."""
     data: Path | None = None
     """Folder of the real data sets."""
     methods: tuple[str, ...] = ()
@@ -56,6 +55,8 @@ class Benchmark:
     """Write the record (JSON) here."""
     markdown: bool = False
     """Print Markdown tables."""
+    device: str = "cpu"
+    """Where the clouds live: cuda for networks on a GPU."""
     quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
     """Print the tables alone, no progress."""
 
@@ -65,7 +66,8 @@ class Benchmark:
         rows = self._measure(suite)
         print(to_markdown(rows)) if self.markdown else _print_tables(rows)
         if self.record is not None:
-            write_record(make_record(suite, rows, command_line(), self.record.parent / LEDGER), self.record)
+            ledger = self.record.parent / LEDGER
+            write_record(make_record(suite, rows, command_line(), ledger, device=self.device), self.record)
         return Exit.SURE
 
     def _measure(self, suite: Suite) -> list[Row]:
@@ -78,17 +80,14 @@ class Benchmark:
                 done = sum(map(len, errors.values()))
                 meter.update(done, name, f"median {median(errors[name]):.2f} deg, {1e3 * figures.seconds:.0f} ms")
 
-            return run_suite(suite, self.data, hear, lambda name, reason: meter.say(f"skipped {name}: {reason}"))
+            def miss(name: str, reason: str) -> None:
+                meter.say(f"skipped {name}: {reason}")
+
+            return run_suite(suite, self.data, hear, miss, self.device)
 
     def _suite(self) -> Suite:
-        require_known("suite", self.suite, list(SUITES))
-        suite = SUITES[self.suite]
-        if self.data is None and not self.sets:
-            suite = replace(suite, sets=("procedural",))
-        if self.data is None or self.sets:
-            suite = replace(suite, further=())
-        chosen = {"methods": self.methods, "sets": self.sets, "points": self.points, "pairs": self.pairs}
-        return replace(suite, **{name: value for name, value in chosen.items() if value not in (None, ())})
+        suite = get_suite(self.suite, has_data=self.data is not None)
+        return suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
 
 
 def _count_pairs(suite: Suite) -> int:

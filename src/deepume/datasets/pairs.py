@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -80,6 +80,15 @@ class Pair:
     """What the pair was made from."""
     name: str
     """Name of the shape; both names for two different shapes."""
+    label: str
+    """Class or family of the shape."""
+
+    def to(self, device: str | torch.device) -> Pair:
+        """The same pair on a device."""
+        clouds = self.source.to(device), self.target.to(device)
+        return replace(
+            self, source=clouds[0], target=clouds[1], target_from_source=self.target_from_source.to(clouds[0])
+        )
 
 
 def make_pair(dataset: Dataset, key: PairKey, *, draw: Callable[..., Clouds] | None = None) -> Pair:
@@ -101,7 +110,7 @@ def make_pair(dataset: Dataset, key: PairKey, *, draw: Callable[..., Clouds] | N
         clouds = draw(cloud, key.n, generator=generator)
     else:
         clouds = draw_clouds(key.scenario, cloud, key.n, generator=generator)
-    return Pair(clouds[0], motion.apply(clouds[1]), motion, key, name)
+    return Pair(clouds[0], motion.apply(clouds[1]), motion, key, name, dataset.label(key.index))
 
 
 def _draw_other_index(dataset: Dataset, index: int, *, generator: torch.Generator) -> int:
