@@ -13,8 +13,11 @@ from deepume.auto.finish import Sampling
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.symmetry import explains, find_symmetry
 from deepume.result import Symmetry
-from deepume.score import explains_as_well
+from deepume.score import EXACT_SCORE, explains_as_well
 from deepume.transform import RigidTransform
+
+SYMMETRIC_SLACK = 2.0
+"""A pose that symmetry explains counts as equal while its score is worse by at most this many times chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +42,6 @@ def judge_poses(pair: PreparedPair, poses: RigidTransform, sampling: Sampling) -
     same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
     rivals = scores[~same]
     features = describe_fit(pair, answer, sampling, float(rivals.min()) if len(rivals) else None)
-    return Judgement(scores, as_well, symmetry, (as_well & ~same).any(), features)
+    # Rivals are refined less far than the answer: where symmetry explains them, a little more may be missing.
+    nearly = scores <= scores[0] * (1 + SYMMETRIC_SLACK * pair.chance) + EXACT_SCORE
+    return Judgement(scores, as_well | (same & nearly), symmetry, (as_well & ~same).any(), features)
