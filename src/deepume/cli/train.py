@@ -38,8 +38,6 @@ class Train:
     """Length of the run by the clock, parts before an interruption included; default: the recipe's steps."""
     device: str | None = None
     """Where to train; default: the GPU if there is one."""
-    compile: bool = False
-    """Compile the network first: slower to start, faster to run."""
     tensorboard: bool = False
     """Write TensorBoard curves too."""
     change: tuple[str, ...] = ()
@@ -64,7 +62,6 @@ class Train:
                 out=self.out,
                 budget_seconds=self.budget_seconds,
                 device=self.device,
-                compile=self.compile,
                 tensorboard=self.tensorboard,
                 printer=hear,
                 on_step=lambda done: meter.update(min(done, 1.0), recipe.name, str(figures)),

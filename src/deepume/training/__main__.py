@@ -23,7 +23,6 @@ def main() -> int:
             out=given.out,
             budget_seconds=given.budget_seconds,
             device=given.device,
-            compile=given.compile,
             tensorboard=given.tensorboard,
             log_every=given.log_every,
             commit=given.commit,
@@ -42,7 +41,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True, help="folder for weights, log and checkpoint")
     parser.add_argument("--budget-seconds", type=float, help="length of the run by the clock, resumed parts included")
     parser.add_argument("--device", help="cpu, cuda, cuda:1; the GPU if there is one")
-    parser.add_argument("--compile", action="store_true", help="compile the network")
     parser.add_argument("--tensorboard", action="store_true", help="also write TensorBoard curves")
     parser.add_argument("--log-every", type=int, default=25, help="steps between two lines of the log")
     parser.add_argument("--commit", help="commit to note in the weights, where there is no checkout")

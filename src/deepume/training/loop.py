@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -53,8 +53,6 @@ class Trainer:
     """Length of the run by the clock; None: the recipe's number of steps."""
     log_every: int = 25
     """Steps between two lines of the log."""
-    compile: bool = False
-    """Whether the parts of the network that gain from it are compiled; validation stays as it is."""
     on_step: Callable[[float], None] | None = None
     """Hears the progress after each step."""
     step: int = 0
@@ -81,8 +79,6 @@ class Trainer:
         self.maker = PairMaker(self.banks.training, self.recipe, self.host, self.generator)
         self.skipped = torch.zeros((), device=self.device)
         self._sums: dict[str, Tensor] = {}
-        for name in self.trainable.compiled if self.compile else ():
-            self.network.get_submodule(name).compile(dynamic=len(self.recipe.points) > 1)
 
     def run(self, folder: Path, log: Log, *, stop_after: int | None = None) -> bool:
         """Train to the end of the run; True if it got there, False if it was interrupted before.
@@ -188,8 +184,7 @@ class Trainer:
 
     def _validate(self, log: Log) -> None:
         if self.world.leads:
-            with torch.compiler.set_stance("force_eager") if self.compile else nullcontext():
-                self.figures = validate(self.trainable, self.best_network, self.banks.validation, self.recipe)
+            self.figures = validate(self.trainable, self.best_network, self.banks.validation, self.recipe)
             values = {name: asdict(figures) for name, figures in self.figures.items()}
             log.write("validation", step=self.step, seconds=round(self.seconds, 2), **values)
 

@@ -94,7 +94,7 @@ def _build_default(config: DeepUMEConfig) -> nn.Module:
 
 TRAINABLES: dict[str, Trainable] = {
     "deepume-paper": Trainable(_build_paper, paper_objective, estimate_once),
-    "deepume": Trainable(_build_default, default_objective, estimate_from_frames, ("resample",), uses_symmetry=True),
+    "deepume": Trainable(_build_default, default_objective, estimate_from_frames, uses_symmetry=True),
     **SUPERVISED,
 }
 """Methods that the loop can train, by name."""

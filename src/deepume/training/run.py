@@ -44,7 +44,6 @@ def train_recipe(
     out: Path,
     budget_seconds: float | None = None,
     device: str | None = None,
-    compile: bool = False,
     tensorboard: bool = False,
     log_every: int = 25,
     commit: str | None = None,
@@ -61,7 +60,7 @@ def train_recipe(
     world = join_world()
     out.mkdir(parents=True, exist_ok=True)
     log = Log(out, printer, tensorboard=tensorboard) if world.leads else SilentLog()
-    trainer = _prepare(recipe, data, _device(device, world), world, budget_seconds, log_every, compile)
+    trainer = _prepare(recipe, data, _device(device, world), world, budget_seconds, log_every)
     trainer.on_step = on_step
     state = load_checkpoint(out, recipe)
     if state is not None:
@@ -84,11 +83,10 @@ def _prepare(
     world: World,
     budget_seconds: float | None,
     log_every: int,
-    compile: bool,
 ) -> Trainer:
     trainable = TRAINABLES[recipe.method]
     banks = load_banks(recipe, data, device, with_symmetry=trainable.uses_symmetry)
-    return Trainer(recipe, trainable, banks, device, world, budget_seconds, log_every, compile)
+    return Trainer(recipe, trainable, banks, device, world, budget_seconds, log_every)
 
 
 def _device(name: str | None, world: World) -> torch.device:

@@ -125,7 +125,7 @@ def _build_rgm(config: RgmConfig) -> nn.Module:
 SUPERVISED: dict[str, Trainable] = {
     "pointnetlk": Trainable(_build_pointnetlk, pointnetlk_objective, estimate_once),
     "dcp": Trainable(_build_dcp, dcp_objective, estimate_once),
-    "deepgmr": Trainable(_build_deepgmr, deepgmr_objective, estimate_once, ("describe", "assign")),
+    "deepgmr": Trainable(_build_deepgmr, deepgmr_objective, estimate_once),
     "rgm": Trainable(_build_rgm, rgm_objective, estimate_once),
 }
 """The compared networks that the loop can train, by name."""

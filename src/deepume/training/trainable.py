@@ -43,8 +43,6 @@ class Trainable:
     """Loss of a batch."""
     estimate: Callable[[nn.Module, Source, Target], Motion]
     """The method's answer, without refinement, for validation."""
-    compiled: tuple[str, ...] = ()
-    """Parts of the network that are compiled where asked to: not the closed forms, which would not gain."""
     uses_symmetry: bool = False
     """True where the loss asks which starts lie near a correct alignment; finding that takes time at the start."""
 
