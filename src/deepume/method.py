@@ -24,7 +24,7 @@ class Effort(StrEnum):
     """How far an anytime method searches."""
 
     FAST = "fast"
-    """Four principal frames, come what may."""
+    """Four principal frames, come what may; of symmetry, what these show."""
     AUTO = "auto"
     """As far as doubt remains."""
     THOROUGH = "thorough"

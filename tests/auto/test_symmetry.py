@@ -8,7 +8,7 @@ from deepume import Registration, RigidTransform, Symmetry, register
 from deepume.auto import judge
 from deepume.auto.finish import Sampling
 from deepume.auto.placement import prepare_pair
-from deepume.auto.symmetry import explains
+from deepume.auto.symmetry import explains, find_symmetry
 from deepume.datasets import make_shape
 from deepume.transform import rotation_from_vector
 from strategies import generator, random_motion
@@ -82,3 +82,13 @@ def test_equals_that_symmetry_does_not_explain_are_ambiguous(monkeypatch: pytest
         turned = RigidTransform(turn(Z, degrees), torch.zeros(3, dtype=torch.float64)) @ truth
         poses = RigidTransform.stack([truth, turned])
         assert bool(judge.judge_poses(pair, poses, Sampling.INDEPENDENT).ambiguous) is expected
+
+
+def test_without_trials_only_turns_between_the_poses_at_hand_count() -> None:
+    shape = make_shape("vase", generator=generator(2))
+    pair, placement = prepare_pair(*(shape.sample(700, generator=generator(k)) for k in (3, 4)))
+    truth = placement.enter(RigidTransform.identity()[None])[0]
+    poses = RigidTransform.stack([truth, RigidTransform(turn(Z, 180), torch.zeros(3, dtype=torch.float64)) @ truth])
+    scores = pair.score(poses)
+    assert 0 in find_symmetry(pair, poses, scores).orders
+    assert find_symmetry(pair, poses, scores, trials=False).orders == (2,)

@@ -68,7 +68,7 @@ def search_poses(
 ) -> Candidates:
     """Hypotheses of the pair from as many stages as the effort, the doubt and the clock (``deadline``) ask for."""
     pair = pair.for_search
-    found = from_signs(pair)
+    found = from_signs(pair, sparing=effort is Effort.FAST)
     if given is not None:
         found = found.join(Candidates.rank(pair, RigidTransform.concatenate([given, refine_whole(pair, given)])))
     for stage in _stages(pair, effort, learned):
@@ -91,8 +91,12 @@ def _stages(pair: PreparedPair, effort: Effort, learned: bool) -> tuple[Callable
 
 def in_doubt(pair: PreparedPair, found: Candidates) -> bool:
     """False where the best pose fits as samplings of one surface do, and no other comes near."""
-    rivals = found.scores[1:] <= found.scores[0] * (1 + CLEAR_LEAD * pair.chance)
-    return misfits(pair, found) or bool(rivals.any())
+    return misfits(pair, found) or has_rivals(pair, found)
+
+
+def has_rivals(pair: PreparedPair, found: Candidates) -> bool:
+    """True where another pose fits nearly as well as the best one."""
+    return bool((found.scores[1:] <= found.scores[0] * (1 + CLEAR_LEAD * pair.chance)).any())
 
 
 def misfits(pair: PreparedPair, found: Candidates) -> bool:
@@ -103,13 +107,17 @@ def misfits(pair: PreparedPair, found: Candidates) -> bool:
     return bool(found.scores[0] > 1 + pair.chance) or pair.chance > SPARSE
 
 
-def from_signs(pair: PreparedPair) -> Candidates:
-    """The four proper pairings of the principal frames, refined: a frame that fits worse at first may fit best."""
+def from_signs(pair: PreparedPair, *, sparing: bool = False) -> Candidates:
+    """The four proper pairings of the principal frames, refined: a frame that fits worse at first may fit best.
+
+    When ``sparing``, a pose that has no rival on few points is left as it is to the last refinement.
+    """
     poses = frame_poses(pair.source.frame, pair.target.frame, sign_changes())
     if pair.dense:
         few = pair.thinned(QUICK_POINTS)
-        poses = few.gicp(poses, COARSE_GICP)
-        found = Candidates.rank(few, poses)
+        found = Candidates.rank(few, few.gicp(poses, COARSE_GICP))
+        if sparing and not has_rivals(few, found):
+            return found
         poses = found.poses[: 2 if in_doubt(few, found) else 1]
     return Candidates.rank(pair, refine_whole(pair, poses))
 

@@ -34,11 +34,11 @@ class Judgement:
     """What confidence is computed from."""
 
 
-def judge_poses(pair: PreparedPair, poses: RigidTransform, sampling: Sampling) -> Judgement:
-    """Compare ``(K,)`` distinct poses, of which the first is the answer."""
+def judge_poses(pair: PreparedPair, poses: RigidTransform, sampling: Sampling, *, trials: bool = True) -> Judgement:
+    """Compare ``(K,)`` distinct poses, of which the first is the answer; with ``trials``, try turns besides them."""
     scores, answer = pair.score(poses), poses[0]
     as_well = explains_as_well(scores, len(pair.source.points) + len(pair.target.points))
-    symmetry = find_symmetry(pair.for_search, poses, scores)
+    symmetry = find_symmetry(pair.for_search, poses, scores, trials=trials)
     same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
     rivals = scores[~same]
     features = describe_fit(pair, answer, sampling, float(rivals.min()) if len(rivals) else None)

@@ -12,7 +12,7 @@ from deepume.auto.cascade import search_poses
 from deepume.auto.confidence import probability
 from deepume.auto.covariance import pose_covariance
 from deepume.auto.finish import Sampling, finish_pose
-from deepume.auto.judge import judge_poses
+from deepume.auto.judge import Judgement, judge_poses
 from deepume.auto.placement import Placement, must_swap, prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.stack import stack_results, to_dtype
@@ -50,7 +50,8 @@ class Auto:
         pair, placement = prepare_pair(source, target)
         given = None if self.initial is None else placement.enter(self.initial.to(pair.source.points)[None])
         poses, sampling = self.find(pair, given, deadline)
-        return to_dtype(conclude(pair, placement, poses, sampling), source)
+        judgement = judge_poses(pair, poses, sampling, trials=self.effort is not Effort.FAST)
+        return to_dtype(conclude(pair, placement, poses, sampling, judgement), source)
 
     def find(
         self, pair: PreparedPair, given: RigidTransform | None, deadline: float | None
@@ -65,10 +66,11 @@ class Auto:
         return RigidTransform.concatenate([finish.pose[None], found.poses[1:MOST_HYPOTHESES]]), finish.sampling
 
 
-def conclude(pair: PreparedPair, placement: Placement, poses: RigidTransform, sampling: Sampling) -> Registration:
+def conclude(
+    pair: PreparedPair, placement: Placement, poses: RigidTransform, sampling: Sampling, judgement: Judgement
+) -> Registration:
     """Everything that is said of the first of the poses, in the frame of the clouds as they were given."""
-    judgement, best = judge_poses(pair, poses, sampling), poses[0]
-    restored = placement.restore(poses)
+    best, restored = poses[0], placement.restore(poses)
     return Registration(
         target_from_source=restored[0],
         score=judgement.scores[0],

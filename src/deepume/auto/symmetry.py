@@ -29,16 +29,19 @@ TOLERANCE = 1.25
 """A turn fits when it worsens the score by at most this many times what chance can do."""
 
 
-def find_symmetry(pair: PreparedPair, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Symmetry:
+def find_symmetry(
+    pair: PreparedPair, poses: RigidTransform, scores: Float[Tensor, "K"], *, trials: bool = True
+) -> Symmetry:
     """Axes through the target's centroid about which the object can be turned unnoticed, most symmetric first.
 
     Candidates are the axes of the turns between the best pose and its equals, and principal axes whose companions
-    have nearly equal variances. What the points cannot tell from a symmetry is called one.
+    have nearly equal variances. What the points cannot tell from a symmetry is called one. Without ``trials`` only the
+    turns between the poses at hand are looked at.
     """
     equals = scores <= scores[0] * (1 + TOLERANCE * pair.chance) + EXACT_SCORE
     turns = poses.rotation[equals] @ poses.rotation[0].mT
     axes = _distinct_axes(torch.cat([_turn_axes(turns), _likely_axes(pair)]))
-    orders = [_order_about(pair, poses[0], axis, turns) for axis in axes]
+    orders = [_order_about(pair, poses[0], axis, turns, trials) for axis in axes]
     kept = sorted((k for k, order in enumerate(orders) if order != 1), key=lambda k: (orders[k] != 0, -orders[k]))
     kept = _without_sweeps(axes, orders, kept)
     return Symmetry(axes[kept].reshape(-1, 3), tuple(orders[k] for k in kept))
@@ -87,7 +90,7 @@ def _distinct_axes(axes: Float[Tensor, "K 3"]) -> Float[Tensor, "A 3"]:
 
 
 def _order_about(
-    pair: PreparedPair, pose: RigidTransform, axis: Float[Tensor, "3"], known: Float[Tensor, "K 3 3"]
+    pair: PreparedPair, pose: RigidTransform, axis: Float[Tensor, "3"], known: Float[Tensor, "K 3 3"], trials: bool
 ) -> int:
     """Order of the symmetry about an axis: 0 continuous, 1 none. Turns that are ``known`` to fit need no trial."""
     parts = sorted({m / order for order in ORDERS for m in range(1, order // 2 + 1)})
@@ -95,7 +98,7 @@ def _order_about(
     turns = rotation_from_vector(torch.deg2rad(angles).unsqueeze(-1) * axis)
     both_ways = torch.cat([known, known.mT])
     seen = torch.rad2deg(geodesic_angle(turns.unsqueeze(1), both_ways)).amin(-1) < STAYS_DEG
-    fits = (seen | _turns_fit(pair, pose, turns)).tolist()
+    fits = (seen | _turns_fit(pair, pose, turns)).tolist() if trials else seen.tolist()
     odd, even = fits[: len(ODD_ANGLES_DEG)], dict(zip(parts, fits[len(ODD_ANGLES_DEG) :], strict=True))
     if sum(odd) >= len(odd) - 1:  # one may fail by chance
         return 0
