@@ -151,7 +151,7 @@ def why_missing(name: str) -> str | None:
     """Why no weights can be loaded by this name, and what to do about it; None where they are at hand."""
     if name not in read_table():
         return (
-            f"no weights {name!r} yet: deepume train {name} --data DATA --out RUN, then put RUN/{name}{SUFFIX} into "
+            f"no weights yet: deepume train {name} --data DATA --out RUN, then put RUN/{name}{SUFFIX} into "
             f"{CHECKOUT_FOLDER} and enter it with deepume.weights.publish"
         )
     if _find(name) is None:

@@ -45,10 +45,11 @@ def test_methods_tells_what_is_missing_and_how_to_get_it(run, monkeypatch: pytes
     monkeypatch.setattr("deepume.weights.read_table", dict)
     monkeypatch.setattr("deepume.api.find_spec", lambda name: None)
     lines = run("methods").out.splitlines()
-    remedies = {line.split(":")[0]: line for line in lines if line.startswith("* ")}
-    assert 'pip install "deepume[bench]"' in remedies["* ransac"]
-    assert "deepume train rgm-60 --data" in remedies["* rgm-60"]
-    assert "* frames-gicp" not in remedies
+    remedies = {name: line for line in lines if line.startswith("* ") for name in line[2:].split(":")[0].split(", ")}
+    assert 'pip install "deepume[bench]"' in remedies["ransac"]
+    assert "deepume train NAME --data" in remedies["rgm-60"]
+    assert remedies["rgm-60"] == remedies["dcp"]
+    assert "frames-gicp" not in remedies
 
 
 def test_info_counts_what_is_in_the_way(run, tmp_path: Path) -> None:

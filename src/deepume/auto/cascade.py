@@ -118,7 +118,10 @@ def from_signs(pair: PreparedPair, *, sparing: bool = False) -> Candidates:
         found = Candidates.rank(few, few.gicp(poses, COARSE_GICP))
         if sparing and not has_rivals(few, found):
             return found
-        poses = found.poses[: 2 if in_doubt(few, found) else 1]
+        best = 2 if in_doubt(few, found) else 1
+        # Those beaten on few points stay as they are: to be listed, and to show how clear the lead is.
+        poses = RigidTransform.concatenate([refine_whole(pair, found.poses[:best]), found.poses[best:]])
+        return Candidates.rank(pair, poses)
     return Candidates.rank(pair, refine_whole(pair, poses))
 
 

@@ -27,7 +27,15 @@ class Methods:
             mark = " *" if missing[entry.name] else " (default)" if entry.name == DEFAULT_METHOD else ""
             table.add_row(entry.name + mark, entry.summary, ", ".join(sorted(entry.claims)))
         Console().print(table)
-        for name, reason in missing.items():
-            if reason is not None:
-                print(f"* {name}: {reason}")
+        for reason, names in _by_reason(missing).items():
+            print(f"* {', '.join(names)}: {reason}")
         return Exit.SURE
+
+
+def _by_reason(missing: dict[str, str | None]) -> dict[str, list[str]]:
+    """Methods that lack the same thing together; what is named after the method is NAME."""
+    found: dict[str, list[str]] = {}
+    for name, reason in missing.items():
+        if reason is not None:
+            found.setdefault(reason.replace(f"{name}.", "NAME.").replace(f" {name} ", " NAME "), []).append(name)
+    return found
