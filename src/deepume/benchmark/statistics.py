@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from deepume.benchmark.suites import Condition
+from deepume.benchmark.suite import Condition
 from deepume.metrics import calibration_error
 
 RESAMPLINGS = 500
@@ -43,6 +43,8 @@ class Row:
     pairs: int
     figures: dict[str, Figure]
     """By name: see :data:`STATISTICS`."""
+    parameters: dict[str, float] = field(default_factory=dict)
+    """What a sweep sets in the scenario; empty where the scenario is as it is defined."""
 
 
 STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
@@ -93,7 +95,16 @@ def _row(method: str, condition: Condition, measured: Sequence[Any]) -> Row:
         for name, (column, statistic) in STATISTICS.items()
         if name in shown
     }
-    return Row(method, condition.set, condition.scenario, condition.law, condition.points, len(measured), figures)
+    return Row(
+        method=method,
+        set=condition.set,
+        scenario=condition.scenario,
+        law=condition.law,
+        points=condition.points,
+        pairs=len(measured),
+        figures=figures,
+        parameters=dict(condition.parameters),
+    )
 
 
 def bootstrap_draws(shapes: np.ndarray) -> list[np.ndarray]:
