@@ -86,6 +86,16 @@ def test_refinement_from_the_truth_stays_near_it(name: str) -> None:
     assert measure_pair(name, make_pair(ProceduralSet(), key)).rotation_deg < 3
 
 
+def test_half_a_turn_is_right_for_a_box_and_wrong_for_an_airplane() -> None:
+    shapes = ProceduralSet()
+    for family, right in (("box", 1), ("airplane", 0)):
+        index = next(index for index in range(len(shapes)) if shapes.label(index) == family)
+        key = PairKey("procedural", Scenario.ZERO, Law.EULER_FULL, 512, index, 0)
+        figures = measure_pair("half-turn-gicp", make_pair(shapes, key))
+        assert figures.rotation_deg > 170
+        assert figures.right == right
+
+
 def test_intervals_hold_the_value_and_draw_whole_shapes() -> None:
     for row in run_suite(SMALL, None):
         for figure in row.figures.values():

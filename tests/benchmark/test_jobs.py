@@ -24,6 +24,10 @@ SMALL = Suite(
 )
 
 
+QUICK = SMALL.narrowed(methods=("identity", "pca"))
+"""28 pairs."""
+
+
 def without_times(rows: list[Row]) -> list[Row]:
     return [
         replace(row, figures={name: value for name, value in row.figures.items() if "milliseconds" not in name})
@@ -63,23 +67,23 @@ def interrupt_after(pairs: int, path: Path, commit: str) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_suite(SMALL, None, hear, kept=Kept(path, SMALL.name, commit))
+        run_suite(QUICK, None, hear, kept=Kept(path, QUICK.name, commit))
 
 
 def test_an_interrupted_run_is_taken_up_and_gives_the_same_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "small.json"
-    interrupt_after(25, path, "abc")
+    interrupt_after(12, path, "abc")
     with path.with_name(path.name + SUFFIX).open("a") as file:
         file.write('["small abc pca procedural/zero')  # the last line was cut off
     done: list[str] = []
     monkeypatch.setattr(
         "deepume.benchmark.jobs.measure_pair", lambda name, pair: done.append(name) or measure_pair(name, pair)
     )
-    rows = run_suite(SMALL, None, kept=Kept(path, SMALL.name, "abc"))
-    assert 0 < len(done) <= 4 * 2 * 7 - 25
-    assert without_times(rows) == without_times(run_suite(SMALL, None))
+    rows = run_suite(QUICK, None, kept=Kept(path, QUICK.name, "abc"))
+    assert 0 < len(done) <= 28 - 12
+    assert without_times(rows) == without_times(run_suite(QUICK, None))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +91,9 @@ def test_an_interrupted_run_is_taken_up_and_gives_the_same_rows(
 )
 def test_what_other_code_or_another_suite_left_is_not_taken_up(tmp_path: Path, suite: str, commit: str) -> None:
     path = tmp_path / "small.json"
-    interrupt_after(25, path, commit if commit in ("abc-dirty", "") else "abc")
+    interrupt_after(12, path, commit if commit in ("abc-dirty", "") else "abc")
     kept = Kept(path, suite, commit)
-    assert not any(kept.get(job) for job in make_jobs(SMALL, None, "cpu"))
+    assert not any(kept.get(job) for job in make_jobs(QUICK, None, "cpu"))
 
 
 def test_a_session_keeps_a_record_of_each_suite_and_nothing_else(tmp_path: Path) -> None:

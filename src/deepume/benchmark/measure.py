@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from deepume.api import MOST_POINTS, get_method, register
 from deepume.benchmark.references import REFERENCES
@@ -45,9 +46,22 @@ class PairFigures:
     """Probability of being right that the method states; not a number where it states none."""
 
 
+class Answer(NamedTuple):
+    """What a method says of a pair."""
+
+    target_from_source: RigidTransform
+    confidence: float
+    seconds: float
+
+
 def measure_pair(name: str, pair: Pair) -> PairFigures:
     """Run one method on one pair and compare with the truth."""
-    estimate, confidence, seconds = _estimate(name, pair)
+    return compare(answer_pair(name, pair), pair)
+
+
+def compare(answer: Answer, pair: Pair) -> PairFigures:
+    """An answer against the truth."""
+    estimate = answer.target_from_source
     truth, moved = pair.target_from_source, estimate.apply(pair.source)
     possible = pair.key.scenario is not Scenario.DIFFERENT
     return PairFigures(
@@ -61,20 +75,20 @@ def measure_pair(name: str, pair: Pair) -> PairFigures:
         hausdorff_squared=float(hausdorff_squared(moved, pair.target)),
         chamfer_ratio=float(chamfer_ratio(estimate, truth, pair.source, pair.target)),
         right=float(is_right(estimate, truth, pair.source, pair.target)) if possible else 0.0,
-        seconds=seconds,
-        confidence=confidence,
+        seconds=answer.seconds,
+        confidence=answer.confidence,
     )
 
 
-def _estimate(name: str, pair: Pair) -> tuple[RigidTransform, float, float]:
+def answer_pair(name: str, pair: Pair) -> Answer:
     """Pose, stated confidence and wall-clock seconds; the method alone, without further refinement."""
     start = time.perf_counter()
     if name in REFERENCES:
-        return REFERENCES[name](pair), math.nan, time.perf_counter() - start
+        return Answer(REFERENCES[name](pair), math.nan, time.perf_counter() - start)
     result = VARIANTS.get(name, partial(_register_alone, name))(pair)
     confidence = math.nan if result.confidence is None else float(result.confidence)
     float(result.target_from_source.translation.sum())  # a GPU may not be done when the call returns
-    return result.target_from_source, confidence, time.perf_counter() - start
+    return Answer(result.target_from_source, confidence, time.perf_counter() - start)
 
 
 def _register_alone(name: str, pair: Pair) -> Registration:

@@ -138,6 +138,14 @@ FIGURES = (
         pairs=60,
         stride=4,
     ),
+    Suite(
+        "teaser",
+        "One pair as each method leaves it, and the errors over all scans: FAUST, zero intersection",
+        methods=("identity", "ume-3", "dcp", "deepgmr", "deepume-paper", "auto"),
+        sets=("faust-meters",),
+        laws=(Law.EULER_FULL,),
+        pairs=11,
+    ),
 )
 """Its figures that are made of measured errors."""
 

@@ -34,7 +34,8 @@ def gicp_from_half_turn(pair: Pair) -> RigidTransform:
     rotations = axes @ half_turns @ axes.mT
     turns = RigidTransform(rotations, origin - rotations @ origin)
     poses = refine_gicp(pair.source, pair.target, pair.target_from_source[None] @ turns)
-    return poses[int(chamfer_squared(poses.apply(pair.source), pair.target).argmin())]
+    targets = pair.target.expand(len(rotations), *pair.target.shape)
+    return poses[int(chamfer_squared(poses.apply(pair.source), targets).argmin())]
 
 
 REFERENCES: dict[str, Callable[[Pair], RigidTransform]] = {

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deepume.benchmark.kept import Kept
+from deepume.benchmark.pictures import draw_picture
 from deepume.benchmark.record import LEDGER, make_record, write_record
 from deepume.benchmark.runner import Progress, Skip, run_suite
 from deepume.benchmark.statistics import Row
 from deepume.benchmark.suite import Suite
 from deepume.benchmark.suites import ALL, get_suite
+from deepume.errors import MissingPackageError
 from deepume.provenance import find_commit
 
 
@@ -39,7 +41,14 @@ class Session:
             ledger = path.parent / LEDGER
             write_record(make_record(suite, rows, self.command, ledger, device=self.device, workers=self.workers), path)
             kept.forget()
+            self._draw_picture(suite, path, skip)
         return rows
+
+    def _draw_picture(self, suite: Suite, record: Path, skip: Skip) -> None:
+        try:
+            draw_picture(suite, self.data, record)
+        except MissingPackageError as error:  # the record is what matters, and machines with a GPU draw nothing
+            skip(f"the picture of {suite.name}", str(error))
 
     def _record_of(self, suite: Suite) -> Path | None:
         if self.record is None or self.record.suffix == ".json":

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deepume.benchmark.measure import PairFigures
+from deepume.benchmark.report import write_report
 from deepume.benchmark.session import Session, find_suites
 from deepume.benchmark.statistics import Row
 from deepume.benchmark.suite import Suite
@@ -27,6 +28,9 @@ from deepume.errors import DeepumeError
 
 PIPE_WIDTH = 145
 """Columns of a table that is not printed to a terminal."""
+REPORT = "report"
+"""The word for the page of all records."""
+RESULTS = Path("results")
 STYLES = {Mark.BEST: "bold", Mark.SECOND: "underline", Mark.NONE: ""}
 
 
@@ -37,9 +41,10 @@ class Benchmark:
     `quick` needs no data. `core`, `default` (the default method, its parts and its peers, in all scenarios and sizes),
     `network` (the networks alone) and `methods` (every method that is compared) measure on the Stanford and FAUST scans
     in the folder named by --data. The paper's tables are `T1`, `T2`, `T3`, `T4`, its figures `density`, `sigma`,
-    `bernoulli`, `extremes`, `ambiguity` and `noise`; `all` is all of these. Without --data, procedural shapes take the
-    place of the scans, and the table says so. A method whose weights or whose package are not there is skipped, with a
-    line that says what to do. A run with --record that was interrupted goes on where it stopped.
+    `bernoulli`, `extremes`, `ambiguity`, `noise` and `teaser`; `all` is all of these. `report` writes a page of all
+    records in the folder of --record, or in results/. Without --data, procedural shapes take the place of the scans,
+    and the table says so. A method whose weights or whose package are not there is skipped, with a line that says what
+    to do. A run with --record that was interrupted goes on where it stopped.
 
     Example: deepume benchmark T1 T2 T3 T4 --data DATA --workers 2 --record results
     """
@@ -68,8 +73,8 @@ class Benchmark:
     """Print the tables alone, no progress."""
 
     def run(self) -> Exit:
-        """Run the suites, print their tables, keep their records."""
-        suites = find_suites(self.suites, has_data=self.data is not None)
+        """Run the suites, print their tables, keep their records; then the page, if asked for."""
+        suites = find_suites([name for name in self.suites if name != REPORT], has_data=self.data is not None)
         if len(suites) > 1 and self.record is not None and self.record.suffix == ".json":
             raise DeepumeError(f"Several suites do not fit into one record: name a folder instead of {self.record}.")
         for suite in suites:
@@ -77,6 +82,9 @@ class Benchmark:
                 suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
             )
             print(to_markdown(rows)) if self.markdown else _print_tables(rows)
+        if REPORT in self.suites:
+            folder = self.record or RESULTS
+            print(f"Open {write_report(folder.parent if folder.suffix else folder)}")
         return Exit.SURE
 
     def _measure(self, suite: Suite) -> list[Row]:
