@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deepume.benchmark import SUITES, Suite, get_suite, run_suite, to_markdown
+from deepume.benchmark import SUITES, Suite, get_suite, read_record, run_suite, to_markdown
 from deepume.benchmark.paper import METRICS, published, published_rows
 from deepume.benchmark.paper_suites import PAPER_SUITES, TABLES
 from deepume.benchmark.session import find_suites
@@ -148,3 +148,23 @@ def test_a_sweep_over_what_a_scenario_does_not_have_is_refused() -> None:
 
 def test_the_csv_is_in_the_package() -> None:
     assert (Path(__file__).parents[2] / "src" / "deepume" / "benchmark" / "paper.csv").is_file()
+
+
+DOCS = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
+CORE = Path(__file__).parents[2] / "results" / "core.json"
+RECORDS = {path.stem for path in (Path(__file__).parents[2] / "results").glob("*.json")}
+
+
+def test_the_docs_name_every_suite_and_tell_which_have_no_record_yet() -> None:
+    missing = re.search(r"\*\*There is no record yet of (.*?)\*\*", DOCS, re.DOTALL)
+    told = set() if missing is None else set(re.findall(r"\w+", missing[1])) - {"or"}
+    assert told == {suite.name for suite in PAPER_SUITES} - RECORDS
+    for suite in PAPER_SUITES:
+        assert f"| `{suite.name}` |" in DOCS
+
+
+def test_our_figures_in_the_docs_are_those_of_the_record() -> None:
+    rows = {(row.method, row.set): row.figures["rmse_r_paper"].value for row in read_record(CORE).rows}
+    for name in ("pca", "frames-gicp", "truth-gicp"):
+        line = next(line for line in DOCS.splitlines() if line.startswith(f"| `{name}`"))
+        assert f"| {rows[name, 'stanford']:.2f} | {rows[name, 'faust']:.2f} |" in line
