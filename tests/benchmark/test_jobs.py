@@ -1,3 +1,4 @@
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +49,15 @@ def test_threads_are_left_as_they_were() -> None:
 def test_no_workers_are_refused() -> None:
     with pytest.raises(DeepumeError, match="worker"):
         run_suite(SMALL, None, workers=0)
+
+
+def test_a_machine_without_the_compiled_package_measures_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "small_gicp", None)
+    skipped: dict[str, str] = {}
+    suite = replace(SMALL, methods=("identity", "truth-gicp"), points=(24,), scenarios=(Scenario.ZERO,), pairs=1)
+    rows = run_suite(suite, None, skip=skipped.__setitem__)
+    assert [row.method for row in rows] == ["identity"]
+    assert skipped == {"truth-gicp": "small_gicp is not installed: pip install small_gicp"}
 
 
 def test_jobs_cover_every_pair_of_every_method_once() -> None:

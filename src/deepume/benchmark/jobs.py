@@ -80,6 +80,8 @@ def do_job(job: Job) -> Outcome:
         return [measure_pair(job.method, _pair(job, key)) for key in job.keys]
     except (MissingPackageError, WeightsError, CloudShapeError) as error:
         return error.with_traceback(None)
+    except ModuleNotFoundError as error:  # a machine that has torch and little else
+        return MissingPackageError(f"{error.name} is not installed: pip install {error.name}")
 
 
 @contextmanager
