@@ -11,7 +11,8 @@ from deepume.benchmark.__main__ import main
 from deepume.benchmark.measure import measure_pair
 from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
 from deepume.benchmark.references import REFERENCES
-from deepume.benchmark.statistics import CONFIDENCE, STATISTICS, bootstrap_draws
+from deepume.benchmark.resampling import RESAMPLER, resampling_distance
+from deepume.benchmark.statistics import CONFIDENCE, OPTIONAL, STATISTICS, bootstrap_draws
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
 from deepume.errors import DeepumeError, UnknownNameError
 from deepume.pretrained import load_network
@@ -135,7 +136,7 @@ def test_published_records_are_complete(path: Path) -> None:
     assert "dirty" not in record.commit
     assert record.versions["torch"] != "not installed"
     for row in record.rows:
-        assert set(STATISTICS) - CONFIDENCE <= set(row.figures) <= set(STATISTICS)
+        assert set(STATISTICS) - OPTIONAL <= set(row.figures) <= set(STATISTICS)
         assert row.pairs >= 1
     if any(row.set in TEST_SETS for row in record.rows):
         assert record.date in (RESULTS / LEDGER).read_text()
@@ -180,3 +181,15 @@ def test_the_plain_command_measures_and_keeps_a_record(tmp_path: Path, capsys: p
     assert {row.method for row in read_record(record).rows} == {"pca"}
     assert main(["nework"]) == 2
     assert "Did you mean 'network'" in capsys.readouterr().err
+
+
+def test_resampling_is_measured_in_the_unit_of_the_clouds_and_shown_where_it_is() -> None:
+    pair = make_pair(ProceduralSet(), PairKey("procedural", Scenario.ZERO, Law.HAAR, 128, 0, 0))
+    large = replace(pair, source=10 * pair.source, target=10 * pair.target)
+    near, far = resampling_distance(pair), resampling_distance(large)
+    assert near > 0
+    assert far == pytest.approx(100 * near, rel=1e-3)
+    rows = run_suite(replace(SMALL, methods=("identity", RESAMPLER), pairs=2), None)
+    assert ["resampling_chamfer" in row.figures for row in rows] == [False, True]
+    assert "d_C resampled" in to_markdown(rows)
+    assert "d_C resampled" not in to_markdown(rows[:1])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 from deepume.api import MOST_POINTS, get_method, register
 from deepume.benchmark.references import REFERENCES
+from deepume.benchmark.resampling import RESAMPLER, resampling_distance
 from deepume.benchmark.variants import VARIANTS
 from deepume.datasets import Pair, Scenario
 from deepume.distances import chamfer_squared, hausdorff_squared
@@ -44,6 +45,8 @@ class PairFigures:
     seconds: float
     confidence: float
     """Probability of being right that the method states; not a number where it states none."""
+    resampling: float = math.nan
+    """How far the network moved the points of the clouds; not a number where nobody asked."""
 
 
 class Answer(NamedTuple):
@@ -56,7 +59,8 @@ class Answer(NamedTuple):
 
 def measure_pair(name: str, pair: Pair) -> PairFigures:
     """Run one method on one pair and compare with the truth."""
-    return compare(answer_pair(name, pair), pair)
+    figures = compare(answer_pair(name, pair), pair)
+    return replace(figures, resampling=resampling_distance(pair)) if name == RESAMPLER else figures
 
 
 def compare(answer: Answer, pair: Pair) -> PairFigures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deepume.benchmark.resampling import RESAMPLER
 from deepume.benchmark.suite import Condition, Suite
 from deepume.benchmark.variants import ABLATIONS
 from deepume.datasets import Law, Scenario
@@ -145,6 +146,15 @@ FIGURES = (
         sets=("faust-meters",),
         laws=(Law.EULER_FULL,),
         pairs=11,
+    ),
+    Suite(
+        "resample",
+        "How far the paper's network moves the points of a cloud",
+        methods=("identity", RESAMPLER),
+        sets=("modelnet40-test",),
+        scenarios=(Scenario.ZERO, Scenario.PAPER_TRAINING),
+        laws=(Law.EULER_FULL,),
+        pairs=180,
     ),
     Suite(
         "cost",

@@ -65,10 +65,13 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
         "stated_and_right",
         lambda values: calibration_error(torch.from_numpy(values[:, 0]), torch.from_numpy(values[:, 1])),
     ),
+    "resampling_chamfer": ("resampling", np.mean),
 }  # pyright: ignore[reportAssignmentType]
 """Figures of a row: what is measured on each pair, and how pairs are put together."""
 CONFIDENCE = frozenset({"doubtful", "calibration_error"})
 """Figures of methods that state a confidence."""
+OPTIONAL = CONFIDENCE | {"resampling_chamfer"}
+"""Figures that not every row has."""
 
 
 def summarize(method: str, condition: Condition, measured: Sequence[Any], *, by_class: bool = False) -> list[Row]:
@@ -87,13 +90,12 @@ def summarize(method: str, condition: Condition, measured: Sequence[Any], *, by_
 def _row(method: str, condition: Condition, measured: Sequence[Any]) -> Row:
     columns = {each.name: np.array([getattr(pair, each.name) for pair in measured]) for each in fields(measured[0])}
     draws = bootstrap_draws(columns["shape"])
-    columns["doubt"] = columns["confidence"] < DOUBT
     columns["stated_and_right"] = np.stack([columns["confidence"], columns["right"]], -1)
-    shown = STATISTICS if not np.isnan(columns["confidence"]).any() else STATISTICS.keys() - CONFIDENCE
+    columns["doubt"] = np.where(np.isnan(columns["confidence"]), np.nan, columns["confidence"] < DOUBT)
     figures = {
         name: _figure(columns[column], statistic, draws)
         for name, (column, statistic) in STATISTICS.items()
-        if name in shown
+        if name not in OPTIONAL or not np.isnan(columns[column]).any()
     }
     return Row(
         method=method,

@@ -10,6 +10,9 @@ from deepume.benchmark.paper import published
 from deepume.benchmark.references import REFERENCES
 from deepume.benchmark.statistics import Row
 
+NOTHING = "-"
+"""Stands where a method does not state what the column shows."""
+
 
 class Better(Enum):
     """Which end of a column is the good one; columns without one have no best."""
@@ -47,7 +50,7 @@ class Cell:
 
 def _ours(title: str, figure: str, form: Callable[[float], str], better: Better | None = Better.LOW) -> Column:
     def text(row: Row) -> str:
-        return form(row.figures[figure].value) if figure in row.figures else "-"
+        return form(row.figures[figure].value) if figure in row.figures else NOTHING
 
     return Column(title, text, figure, better)
 
@@ -92,9 +95,11 @@ COLUMNS = (
     _papers("hausdorff_squared"),
     _ours("RMSE(t)", "rmse_t_paper", _small),
     _papers("rmse_t_paper"),
+    _ours("d_C resampled", "resampling_chamfer", _small, None),
 )
 """*Doubt* is the share of answers that a method gives less than even odds, *ECE* the error of its confidence; RMSE(R),
-d_C, d_H (of squared distances) and RMSE(t) are the paper's metrics, each with what the *paper* prints beside it."""
+d_C, d_H (of squared distances) and RMSE(t) are the paper's metrics, each with what the *paper* prints beside it; *d_C
+resampled* is how far the paper's network moves the points of a cloud."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ class Table:
 
 
 def make_tables(rows: Sequence[Row]) -> list[Table]:
-    """One table for each condition; the paper's columns where it prints anything for that condition."""
+    """One table for each condition, with the columns in which it has anything to say."""
     return [_make_table(title, members) for title, members in blocks(rows).items()]
 
 
@@ -123,7 +128,7 @@ def blocks(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _make_table(title: str, rows: Sequence[Row]) -> Table:
-    shown = [column for column in COLUMNS if column.figure or any(map(column.text, rows))]
+    shown = [column for column in COLUMNS if any(column.text(row) not in ("", NOTHING) for row in rows)]
     cells = [_cells(column, rows) for column in shown]
     body = [[Cell(row.method), *line] for row, line in zip(rows, zip(*cells, strict=True), strict=True)]
     return Table(title, ["method", *(column.title for column in shown)], body)

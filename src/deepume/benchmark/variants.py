@@ -7,6 +7,7 @@ from functools import partial
 
 from deepume.api import register
 from deepume.auto import Auto
+from deepume.benchmark.resampling import RESAMPLER
 from deepume.datasets import Pair
 from deepume.method import Effort, MethodEntry
 from deepume.paper import PaperConfig, PaperDeepUME
@@ -25,6 +26,11 @@ def register_unlearned(pair: Pair) -> Registration:
     return Auto(learned=False)(pair.source, pair.target)
 
 
+def register_resampler(pair: Pair) -> Registration:
+    """The paper's network, in the row that also tells how far it moves the points."""
+    return register(pair.source, pair.target, method="deepume-paper", refine=False)
+
+
 def register_ablated(pair: Pair, weights: str) -> Registration:
     """The paper's network without one of its parts, on clouds prepared as for the whole."""
     network = NetworkMethod(PaperDeepUME, PaperConfig, weights)
@@ -39,5 +45,6 @@ VARIANTS: dict[str, Callable[[Pair], Registration]] = {
     "auto-fast": partial(register_with_effort, effort=Effort.FAST),
     "auto-thorough": partial(register_with_effort, effort=Effort.THOROUGH),
     "auto-unlearned": register_unlearned,
+    RESAMPLER: register_resampler,
     **{name: partial(register_ablated, weights=name) for name in ABLATIONS},
 }

@@ -41,9 +41,9 @@ class Benchmark:
     `quick` needs no data. `core`, `default` (the default method, its parts and its peers, in all scenarios and sizes),
     `network` (the networks alone) and `methods` (every method that is compared) measure on the Stanford and FAUST scans
     in the folder named by --data. The paper's tables are `T1`, `T2`, `T3`, `T4`, its figures `density`, `sigma`,
-    `bernoulli`, `extremes`, `ambiguity`, `noise`, `teaser` and `cost`; `all` is all of these. `report` writes a page of
-    all records in the folder of --record, or in results/. Without --data, procedural shapes take the place of the
-    scans, and the table says so. A method whose weights or whose package are not there is skipped, with a line that
+    `bernoulli`, `extremes`, `ambiguity`, `noise`, `teaser`, `resample` and `cost`; `all` is all of these. `report` puts
+    all records in the folder of --record, or in results/, on one page. Without --data, procedural shapes replace
+    the scans, and the table says so. A method whose weights or whose package are not there is skipped, with a line that
     says what to do. A run with --record that was interrupted goes on where it stopped.
 
     Example: deepume benchmark T1 T2 T3 T4 --data DATA --workers 2 --record results
