@@ -8,11 +8,11 @@ import pytest
 from deepume.api import list_methods
 from deepume.benchmark import SUITES, Suite, read_record, run_suite, to_markdown, write_record
 from deepume.benchmark.__main__ import main
-from deepume.benchmark.published import published_rmse_r
+from deepume.benchmark.measure import measure_pair
 from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
 from deepume.benchmark.references import REFERENCES
-from deepume.benchmark.runner import measure_pair
-from deepume.benchmark.statistics import CONFIDENCE, STATISTICS, Row, bootstrap_draws
+from deepume.benchmark.resampling import RESAMPLER, resampling_distance
+from deepume.benchmark.statistics import CONFIDENCE, OPTIONAL, STATISTICS, bootstrap_draws
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
 from deepume.errors import DeepumeError, UnknownNameError
 from deepume.pretrained import load_network
@@ -81,19 +81,20 @@ def test_the_suite_of_all_methods_names_each_and_spreads_its_pairs() -> None:
         assert max(key.index for key in keys) >= size - suite.stride
 
 
-def test_the_papers_figures_stand_beside_the_same_condition_only() -> None:
-    row = Row("dcp-60", "stanford", "zero", "euler-60", 1024, 60, {})
-    assert published_rmse_r(row) == 71.307
-    assert published_rmse_r(replace(row, law="euler-full")) is None
-    assert published_rmse_r(replace(row, method="rgm", law="euler-full")) == 104.872
-    assert published_rmse_r(replace(row, method="pca")) is None
-    assert published_rmse_r(replace(row, set="procedural")) is None
-
-
-@pytest.mark.parametrize("name", list(REFERENCES))
+@pytest.mark.parametrize("name", [name for name in REFERENCES if name.startswith("truth")])
 def test_refinement_from_the_truth_stays_near_it(name: str) -> None:
     key = PairKey("procedural", Scenario.ZERO, Law.HAAR, 512, 4, 0)
     assert measure_pair(name, make_pair(ProceduralSet(), key)).rotation_deg < 3
+
+
+def test_half_a_turn_is_right_for_a_box_and_wrong_for_an_airplane() -> None:
+    shapes = ProceduralSet()
+    for family, right in (("box", 1), ("airplane", 0)):
+        index = next(index for index in range(len(shapes)) if shapes.label(index) == family)
+        key = PairKey("procedural", Scenario.ZERO, Law.EULER_FULL, 512, index, 0)
+        figures = measure_pair("half-turn-gicp", make_pair(shapes, key))
+        assert figures.rotation_deg > 170
+        assert figures.right == right
 
 
 def test_intervals_hold_the_value_and_draw_whole_shapes() -> None:
@@ -130,12 +131,12 @@ def test_tables_name_every_method_and_condition() -> None:
 def test_published_records_are_complete(path: Path) -> None:
     record = read_record(path)
     assert record.suite in SUITES
-    assert record.command.startswith("deepume benchmark")
+    assert record.command.startswith(("deepume benchmark", "python -m deepume.benchmark"))
     assert len(record.commit) >= 7
     assert "dirty" not in record.commit
     assert record.versions["torch"] != "not installed"
     for row in record.rows:
-        assert set(STATISTICS) - CONFIDENCE <= set(row.figures) <= set(STATISTICS)
+        assert set(STATISTICS) - OPTIONAL <= set(row.figures) <= set(STATISTICS)
         assert row.pairs >= 1
     if any(row.set in TEST_SETS for row in record.rows):
         assert record.date in (RESULTS / LEDGER).read_text()
@@ -180,3 +181,15 @@ def test_the_plain_command_measures_and_keeps_a_record(tmp_path: Path, capsys: p
     assert {row.method for row in read_record(record).rows} == {"pca"}
     assert main(["nework"]) == 2
     assert "Did you mean 'network'" in capsys.readouterr().err
+
+
+def test_resampling_is_measured_in_the_unit_of_the_clouds_and_shown_where_it_is() -> None:
+    pair = make_pair(ProceduralSet(), PairKey("procedural", Scenario.ZERO, Law.HAAR, 128, 0, 0))
+    large = replace(pair, source=10 * pair.source, target=10 * pair.target)
+    near, far = resampling_distance(pair), resampling_distance(large)
+    assert near > 0
+    assert far == pytest.approx(100 * near, rel=1e-3)
+    rows = run_suite(replace(SMALL, methods=("identity", RESAMPLER), pairs=2), None)
+    assert ["resampling_chamfer" in row.figures for row in rows] == [False, True]
+    assert "d_C resampled" in to_markdown(rows)
+    assert "d_C resampled" not in to_markdown(rows[:1])

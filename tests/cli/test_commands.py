@@ -114,3 +114,14 @@ def test_a_benchmark_of_no_pairs_or_with_no_place_for_its_record_says_so(run, tm
     outcome = run("benchmark", "quick", *words)
     assert outcome.code == 2
     assert "Choose another place" in outcome.err
+
+
+def test_several_suites_write_a_record_each_and_the_page(run, tmp_path: Path) -> None:
+    small = ("--pairs", 1, "--methods", "identity", "--points", 64, "--quiet")
+    outcome = run("benchmark", "T3", "cost", "report", *small, "--record", tmp_path)
+    assert outcome.code == 0
+    assert f"Open {tmp_path / 'index.html'}" in outcome.out
+    assert {path.name for path in tmp_path.iterdir()} == {"T3.json", "cost.json", "index.html"}
+    one_file = run("benchmark", "T3", "cost", *small, "--record", tmp_path / "both.json")
+    assert one_file.code == 2
+    assert "name a folder" in one_file.err

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import torch
 
+from deepume.benchmark.jobs import THREADS
 from deepume.benchmark.statistics import Figure, Row
-from deepume.benchmark.suites import Suite
+from deepume.benchmark.suite import Suite
 from deepume.errors import FileFormatError
 from deepume.provenance import find_commit
 
@@ -39,7 +40,9 @@ class Record:
     rows: list[Row]
 
 
-def make_record(suite: Suite, rows: list[Row], command: str, ledger: Path, *, device: str = "cpu") -> Record:
+def make_record(
+    suite: Suite, rows: list[Row], command: str, ledger: Path, *, device: str = "cpu", workers: int = 1
+) -> Record:
     """Describe a run that has just ended."""
     return Record(
         suite=suite.name,
@@ -52,7 +55,8 @@ def make_record(suite: Suite, rows: list[Row], command: str, ledger: Path, *, de
             "machine": platform.machine(),
             "processor": _processor(),
             "cores": os.cpu_count() or 1,
-            "threads": torch.get_num_threads(),
+            "threads": THREADS,
+            "workers": workers,
             "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
         },
         test_runs_before=len(ledger.read_text().splitlines()) if ledger.is_file() else 0,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from deepume.benchmark.suites import Condition
+from deepume.benchmark.suite import Condition
 from deepume.metrics import calibration_error
 
 RESAMPLINGS = 500
@@ -43,6 +43,8 @@ class Row:
     pairs: int
     figures: dict[str, Figure]
     """By name: see :data:`STATISTICS`."""
+    parameters: dict[str, float] = field(default_factory=dict)
+    """What a sweep sets in the scenario; empty where the scenario is as it is defined."""
 
 
 STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
@@ -63,10 +65,13 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
         "stated_and_right",
         lambda values: calibration_error(torch.from_numpy(values[:, 0]), torch.from_numpy(values[:, 1])),
     ),
+    "resampling_chamfer": ("resampling", np.mean),
 }  # pyright: ignore[reportAssignmentType]
 """Figures of a row: what is measured on each pair, and how pairs are put together."""
 CONFIDENCE = frozenset({"doubtful", "calibration_error"})
 """Figures of methods that state a confidence."""
+OPTIONAL = CONFIDENCE | {"resampling_chamfer"}
+"""Figures that not every row has."""
 
 
 def summarize(method: str, condition: Condition, measured: Sequence[Any], *, by_class: bool = False) -> list[Row]:
@@ -85,15 +90,23 @@ def summarize(method: str, condition: Condition, measured: Sequence[Any], *, by_
 def _row(method: str, condition: Condition, measured: Sequence[Any]) -> Row:
     columns = {each.name: np.array([getattr(pair, each.name) for pair in measured]) for each in fields(measured[0])}
     draws = bootstrap_draws(columns["shape"])
-    columns["doubt"] = columns["confidence"] < DOUBT
     columns["stated_and_right"] = np.stack([columns["confidence"], columns["right"]], -1)
-    shown = STATISTICS if not np.isnan(columns["confidence"]).any() else STATISTICS.keys() - CONFIDENCE
+    columns["doubt"] = np.where(np.isnan(columns["confidence"]), np.nan, columns["confidence"] < DOUBT)
     figures = {
         name: _figure(columns[column], statistic, draws)
         for name, (column, statistic) in STATISTICS.items()
-        if name in shown
+        if name not in OPTIONAL or not np.isnan(columns[column]).any()
     }
-    return Row(method, condition.set, condition.scenario, condition.law, condition.points, len(measured), figures)
+    return Row(
+        method=method,
+        set=condition.set,
+        scenario=condition.scenario,
+        law=condition.law,
+        points=condition.points,
+        pairs=len(measured),
+        figures=figures,
+        parameters=dict(condition.parameters),
+    )
 
 
 def bootstrap_draws(shapes: np.ndarray) -> list[np.ndarray]:

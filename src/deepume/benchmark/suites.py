@@ -1,94 +1,11 @@
-"""What is measured together: a suite is methods x sets x scenarios x laws x sizes, on identical pairs."""
+"""The suites that have a name: our own here, the paper's tables and figures in :mod:`.paper_suites`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-
-from deepume.datasets import Dataset, Law, PairKey, Scenario
-from deepume.errors import DeepumeError, require_known
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One block of a table: everything about its pairs but the index."""
-
-    set: str
-    scenario: Scenario
-    law: Law
-    points: int
-
-    def keys(self, dataset: Dataset, pairs: int, seed: int, stride: int = 1) -> list[PairKey]:
-        """Keys of the first pairs: shapes in order, ``stride`` apart, going round; each round is drawn anew."""
-        size = len(dataset)
-        return [
-            PairKey(self.set, self.scenario, self.law, self.points, index % size, seed + index // size)
-            for index in range(0, pairs * stride, stride)
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """A named benchmark."""
-
-    name: str
-    """The word on the command line."""
-    title: str
-    """What it shows."""
-    methods: tuple[str, ...]
-    """Rows of each block; see also :data:`deepume.benchmark.references.REFERENCES`."""
-    sets: tuple[str, ...]
-    """Data sets, by the names of :func:`deepume.datasets.open_set`."""
-    scenarios: tuple[Scenario, ...] = (Scenario.ZERO,)
-    """How pairs are made."""
-    laws: tuple[Law, ...] = (Law.HAAR,)
-    """How motions are drawn."""
-    points: tuple[int, ...] = (1024,)
-    """Points per cloud."""
-    pairs: int = 200
-    """Pairs in each block, at most."""
-    fewer: tuple[tuple[str, int], ...] = ()
-    """Sets with fewer pairs than that, and how many."""
-    stride: int = 1
-    """Step from one shape to the next: a few pairs of a large set should not all be of its first object."""
-    seed: int = 0
-    """Seed of the first drawing of each shape."""
-    further: tuple[Condition, ...] = ()
-    """Blocks beside the product of sets, scenarios, laws and points."""
-    by_class: tuple[str, ...] = ()
-    """Sets whose large classes get rows of their own besides."""
-
-    def __post_init__(self) -> None:
-        """Refuse a suite with nothing in it."""
-        if self.pairs < 1 or not all((self.methods, self.sets, self.scenarios, self.laws, self.points)):
-            raise DeepumeError(f"Suite {self.name!r} is empty: it needs methods, sets, scenarios, laws, points, pairs.")
-
-    def narrowed(
-        self,
-        *,
-        methods: tuple[str, ...] = (),
-        sets: tuple[str, ...] = (),
-        points: tuple[int, ...] = (),
-        pairs: int | None = None,
-    ) -> Suite:
-        """The suite with other methods, sets, numbers of points or of pairs, where they are given."""
-        suite = replace(self, further=()) if sets else self
-        given = {"methods": methods, "sets": sets, "points": points, "pairs": pairs}
-        return replace(suite, **{name: value for name, value in given.items() if value not in (None, ())})
-
-    def pairs_of(self, name: str) -> int:
-        """Pairs in a block of the named set."""
-        return min(self.pairs, dict(self.fewer).get(name, self.pairs))
-
-    def conditions(self) -> Iterator[Condition]:
-        """All blocks of the table, in order."""
-        for name in self.sets:
-            for scenario in self.scenarios:
-                for law in self.laws:
-                    for points in self.points:
-                        yield Condition(name, scenario, law, points)
-        yield from self.further
-
+from deepume.benchmark.paper_suites import PAPER_SUITES
+from deepume.benchmark.suite import Condition, Suite
+from deepume.datasets import Law, ProceduralSet, Scenario
+from deepume.errors import require_known
 
 CLOSED_FORM = ("identity", "pca", "ume", "ume-3")
 LOCAL_SEARCH = ("icp", "frames-icp", "frames-gicp", "grid-icp")
@@ -166,13 +83,21 @@ SUITES = {
             points=(512,),
             pairs=30,
         ),
+        *PAPER_SUITES,
     )
 }
 """All suites by name."""
 
 
+ALL = tuple(suite.name for suite in PAPER_SUITES)
+"""What the word ``all`` stands for: everything the paper reports."""
+
+
 def get_suite(name: str, *, has_data: bool = True) -> Suite:
-    """The suite of a name; without data, its methods on procedural shapes."""
+    """The suite of a name; without data, its methods on procedural shapes, as far as they have points enough."""
     require_known("suite", name, list(SUITES))
     suite = SUITES[name]
-    return suite if has_data else suite.narrowed(sets=("procedural",))
+    if has_data:
+        return suite
+    most = ProceduralSet().points // 2
+    return suite.narrowed(sets=("procedural",), points=tuple(each for each in suite.points if each <= most))

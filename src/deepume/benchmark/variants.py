@@ -1,4 +1,4 @@
-"""Rows of the default method under other settings than the usual ones."""
+"""Rows of methods that users do not choose by name: other settings of the default one, parts of the paper's network."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from functools import partial
 
 from deepume.api import register
 from deepume.auto import Auto
+from deepume.benchmark.resampling import RESAMPLER
 from deepume.datasets import Pair
-from deepume.method import Effort
+from deepume.method import Effort, MethodEntry
+from deepume.paper import PaperConfig, PaperDeepUME
+from deepume.pipeline import Settings, Stopwatch, register_pair
+from deepume.pretrained import NetworkMethod
 from deepume.result import Registration
 
 
@@ -22,8 +26,25 @@ def register_unlearned(pair: Pair) -> Registration:
     return Auto(learned=False)(pair.source, pair.target)
 
 
+def register_resampler(pair: Pair) -> Registration:
+    """The paper's network, in the row that also tells how far it moves the points."""
+    return register(pair.source, pair.target, method="deepume-paper", refine=False)
+
+
+def register_ablated(pair: Pair, weights: str) -> Registration:
+    """The paper's network without one of its parts, on clouds prepared as for the whole."""
+    network = NetworkMethod(PaperDeepUME, PaperConfig, weights)
+    entry = MethodEntry(weights, "an ablation", lambda: network, frozenset(), weights=weights)
+    return register_pair(pair.source, pair.target, entry, Settings(refine=False), Stopwatch())
+
+
+ABLATIONS = ("paper-no-preprocessing", "paper-feature-resampling", "paper-mlp-head")
+"""Names of their weights, and of the recipes that train them."""
+
 VARIANTS: dict[str, Callable[[Pair], Registration]] = {
     "auto-fast": partial(register_with_effort, effort=Effort.FAST),
     "auto-thorough": partial(register_with_effort, effort=Effort.THOROUGH),
     "auto-unlearned": register_unlearned,
+    RESAMPLER: register_resampler,
+    **{name: partial(register_ablated, weights=name) for name in ABLATIONS},
 }

@@ -13,18 +13,25 @@ import tyro
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from deepume.benchmark import Suite, get_suite, run_suite, table_rows, to_markdown, write_record
-from deepume.benchmark.record import LEDGER, make_record
-from deepume.benchmark.runner import PairFigures
+from deepume.benchmark.measure import PairFigures
+from deepume.benchmark.report import write_report
+from deepume.benchmark.session import Session, find_suites
 from deepume.benchmark.statistics import Row
-from deepume.benchmark.tables import COLUMNS, blocks
+from deepume.benchmark.suite import Suite
+from deepume.benchmark.tables import Mark, make_tables, to_markdown
 from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.cli.progress import Meter
+from deepume.errors import DeepumeError
 
 PIPE_WIDTH = 145
 """Columns of a table that is not printed to a terminal."""
+REPORT = "report"
+"""The word for the page of all records."""
+RESULTS = Path("results")
+STYLES = {Mark.BEST: "bold", Mark.SECOND: "underline", Mark.NONE: ""}
 
 
 @dataclass(frozen=True)
@@ -33,14 +40,17 @@ class Benchmark:
 
     `quick` needs no data. `core`, `default` (the default method, its parts and its peers, in all scenarios and sizes),
     `network` (the networks alone) and `methods` (every method that is compared) measure on the Stanford and FAUST scans
-    in the folder named by --data; without it, on procedural shapes, and the table says so. A method whose weights or
-    whose package are not there is skipped, with a line that says what to do.
+    in the folder named by --data. The paper's tables are `T1`, `T2`, `T3`, `T4`, its figures `density`, `sigma`,
+    `bernoulli`, `extremes`, `ambiguity`, `noise`, `teaser`, `resample` and `cost`; `all` is all of these. `report` puts
+    all records in the folder of --record, or in results/, on one page. Without --data, procedural shapes replace
+    the scans, and the table says so. A method whose weights or whose package are not there is skipped, with a line that
+    says what to do. A run with --record that was interrupted goes on where it stopped.
 
-    Example: deepume benchmark core --data DATA --record results/core.json
+    Example: deepume benchmark T1 T2 T3 T4 --data DATA --workers 2 --record results
     """
 
-    suite: tyro.conf.Positional[str] = "quick"
-    """What to measure: quick, core, default, network or methods."""
+    suites: tyro.conf.Positional[tuple[str, ...]] = ("quick",)
+    """What to measure, one name or several."""
     data: Path | None = None
     """Folder of the real data sets."""
     methods: tuple[str, ...] = ()
@@ -52,7 +62,9 @@ class Benchmark:
     pairs: int | None = None
     """Another number of pairs in each block."""
     record: Path | None = None
-    """Write the record (JSON) here."""
+    """Write the record (JSON) here; for several suites a folder, where each writes NAME.json."""
+    workers: int = 1
+    """Processes that share the work; the figures do not depend on it, but times do if the cores are too few."""
     markdown: bool = False
     """Print Markdown tables."""
     device: str = "cpu"
@@ -61,18 +73,24 @@ class Benchmark:
     """Print the tables alone, no progress."""
 
     def run(self) -> Exit:
-        """Run the suite, print its tables, keep its record."""
-        suite = self._suite()
-        rows = self._measure(suite)
-        print(to_markdown(rows)) if self.markdown else _print_tables(rows)
-        if self.record is not None:
-            ledger = self.record.parent / LEDGER
-            write_record(make_record(suite, rows, command_line(), ledger, device=self.device), self.record)
+        """Run the suites, print their tables, keep their records; then the page, if asked for."""
+        suites = find_suites([name for name in self.suites if name != REPORT], has_data=self.data is not None)
+        if len(suites) > 1 and self.record is not None and self.record.suffix == ".json":
+            raise DeepumeError(f"Several suites do not fit into one record: name a folder instead of {self.record}.")
+        for suite in suites:
+            rows = self._measure(
+                suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
+            )
+            print(to_markdown(rows)) if self.markdown else _print_tables(rows)
+        if REPORT in self.suites:
+            folder = self.record or RESULTS
+            print(f"Open {write_report(folder.parent if folder.suffix else folder)}")
         return Exit.SURE
 
     def _measure(self, suite: Suite) -> list[Row]:
         """Run the suite; the bar tells the method, and the median error of its pairs so far."""
         total, errors = _count_pairs(suite), defaultdict[str, list[float]](list)
+        session = Session(command_line(), self.data, self.record, self.device, self.workers)
         with Meter("pairs", total, quiet=self.quiet) as meter:
 
             def hear(name: str, figures: PairFigures) -> None:
@@ -83,29 +101,25 @@ class Benchmark:
             def miss(name: str, reason: str) -> None:
                 meter.say(f"skipped {name}: {reason}")
 
-            return run_suite(suite, self.data, hear, miss, self.device)
-
-    def _suite(self) -> Suite:
-        suite = get_suite(self.suite, has_data=self.data is not None)
-        return suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
+            return session.run(suite, hear, miss)
 
 
 def _count_pairs(suite: Suite) -> int:
-    return len(suite.methods) * sum(suite.pairs_of(condition.set) for condition in suite.conditions())
+    return sum(len(suite.methods_of(each)) * suite.pairs_of(each.set) for each in suite.conditions())
 
 
 def _print_tables(rows: list[Row]) -> None:
-    """One table for each condition; a narrow terminal gets the leading columns only."""
+    """One table for each condition, the best of each column bold; a narrow terminal gets the leading columns only."""
     console = Console()
     if not console.is_terminal:
         console.width = PIPE_WIDTH
-    for title, members in blocks(rows).items():
-        lines = [["method", *COLUMNS], *table_rows(members)]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        shown = sum(used <= console.width for used in accumulate(width + 3 for width in widths))
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for k, name in enumerate(lines[0][:shown]):
-            table.add_column(name, justify="right" if k else "left", no_wrap=True)
-        for cells in lines[1:]:
-            table.add_row(*cells[:shown])
-        console.print(table)
+    for table in make_tables(rows):
+        widths = [max(len(cell.text) for cell in cells) for cells in zip(*table.body, strict=True)]
+        wide = accumulate(max(width, len(title)) + 3 for width, title in zip(widths, table.head, strict=True))
+        shown = sum(used <= console.width for used in wide)
+        grid = Table(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for k, name in enumerate(table.head[:shown]):
+            grid.add_column(name, justify="right" if k else "left", no_wrap=True)
+        for line in table.body:
+            grid.add_row(*(Text(cell.text, STYLES[cell.mark]) for cell in line[:shown]))
+        console.print(grid)

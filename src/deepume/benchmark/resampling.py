@@ -1,0 +1,24 @@
+"""How far the paper's network moves the points of a cloud before it describes them."""
+
+from __future__ import annotations
+
+import torch
+
+from deepume.clouds import center, rms_radius
+from deepume.datasets import Pair
+from deepume.distances import chamfer_squared
+from deepume.paper import PaperConfig, PaperDeepUME
+from deepume.pretrained import load_network
+
+RESAMPLER = "paper-resampler"
+"""The row of the paper's network for which this is measured."""
+
+
+@torch.inference_mode()
+def resampling_distance(pair: Pair) -> float:
+    """Squared d_C between a cloud in its frame and the same resampled, mean of both clouds, in the clouds' unit."""
+    network = load_network(PaperDeepUME, PaperConfig, "deepume-paper", pair.source.device)
+    unit = torch.maximum(rms_radius(pair.source), rms_radius(pair.target))  # what every method is given
+    estimate = network(*((center(cloud) / unit).float() for cloud in (pair.source, pair.target)))
+    moved = [chamfer_squared(*each) for each in zip(estimate.canonical, estimate.resampled, strict=True)]
+    return float(torch.stack(moved).mean() * unit.square())

@@ -1,0 +1,125 @@
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from deepume.benchmark import Suite, get_suite, read_record, run_suite
+from deepume.benchmark.jobs import make_jobs
+from deepume.benchmark.kept import SUFFIX, Kept
+from deepume.benchmark.measure import PairFigures, measure_pair
+from deepume.benchmark.session import Session
+from deepume.benchmark.statistics import Row
+from deepume.datasets import Law, Scenario
+from deepume.errors import DeepumeError
+
+SMALL = Suite(
+    "small",
+    "for tests",
+    ("identity", "pca", "frames-gicp", "deepume-small"),
+    ("procedural",),
+    (Scenario.ZERO, Scenario.BERNOULLI),
+    points=(96,),
+    pairs=7,
+)
+
+
+QUICK = SMALL.narrowed(methods=("identity", "pca"))
+"""28 pairs."""
+
+
+def without_times(rows: list[Row]) -> list[Row]:
+    return [
+        replace(row, figures={name: value for name, value in row.figures.items() if "milliseconds" not in name})
+        for row in rows
+    ]
+
+
+def test_any_number_of_workers_gives_the_same_numbers() -> None:
+    assert without_times(run_suite(SMALL, None, workers=2)) == without_times(run_suite(SMALL, None))
+
+
+def test_threads_are_left_as_they_were() -> None:
+    before = torch.get_num_threads()
+    run_suite(SMALL.narrowed(methods=("identity",)), None)
+    assert torch.get_num_threads() == before
+
+
+def test_no_workers_are_refused() -> None:
+    with pytest.raises(DeepumeError, match="worker"):
+        run_suite(SMALL, None, workers=0)
+
+
+def test_a_machine_without_the_compiled_package_measures_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "small_gicp", None)
+    skipped: dict[str, str] = {}
+    suite = replace(SMALL, methods=("identity", "truth-gicp"), points=(24,), scenarios=(Scenario.ZERO,), pairs=1)
+    rows = run_suite(suite, None, skip=skipped.__setitem__)
+    assert [row.method for row in rows] == ["identity"]
+    assert skipped == {"truth-gicp": "small_gicp is not installed: pip install small_gicp"}
+
+
+def test_jobs_cover_every_pair_of_every_method_once() -> None:
+    jobs = make_jobs(SMALL, None, "cpu")
+    done = [(job.method, job.condition, key) for job in jobs for key in job.keys]
+    assert len(done) == len(set(done)) == 4 * 2 * 7
+    assert len({job.text for job in jobs}) == len(jobs)
+
+
+def interrupt_after(pairs: int, path: Path, commit: str) -> None:
+    count = 0
+
+    def hear(name: str, figures: PairFigures) -> None:
+        nonlocal count
+        count += 1
+        if count == pairs:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_suite(QUICK, None, hear, kept=Kept(path, QUICK.name, commit))
+
+
+def test_an_interrupted_run_is_taken_up_and_gives_the_same_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "small.json"
+    interrupt_after(12, path, "abc")
+    with path.with_name(path.name + SUFFIX).open("a") as file:
+        file.write('["small abc pca procedural/zero')  # the last line was cut off
+    done: list[str] = []
+    monkeypatch.setattr(
+        "deepume.benchmark.jobs.measure_pair", lambda name, pair: done.append(name) or measure_pair(name, pair)
+    )
+    rows = run_suite(QUICK, None, kept=Kept(path, QUICK.name, "abc"))
+    assert 0 < len(done) <= 28 - 12
+    assert without_times(rows) == without_times(run_suite(QUICK, None))
+
+
+@pytest.mark.parametrize(
+    ("suite", "commit"), [("small", "abd"), ("smal", "abc"), ("small", "abc-dirty"), ("small", "")]
+)
+def test_what_other_code_or_another_suite_left_is_not_taken_up(tmp_path: Path, suite: str, commit: str) -> None:
+    path = tmp_path / "small.json"
+    interrupt_after(12, path, commit if commit in ("abc-dirty", "") else "abc")
+    kept = Kept(path, suite, commit)
+    assert not any(kept.get(job) for job in make_jobs(QUICK, None, "cpu"))
+
+
+def test_a_session_keeps_a_record_of_each_suite_and_nothing_else(tmp_path: Path) -> None:
+    session = Session("deepume benchmark T2 sigma", record=tmp_path)
+    for name in ("T2", "sigma"):
+        suite = get_suite(name, has_data=False).narrowed(methods=("identity",), points=(64,), pairs=2)
+        rows = session.run(suite)
+        assert read_record(tmp_path / f"{name}.json").rows == rows
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["T2.json", "sigma.json"]
+
+
+def test_a_sweep_changes_its_parameter_and_nothing_else() -> None:
+    suite = get_suite("noise", has_data=False).narrowed(methods=("identity", "truth-gicp"), points=(256,), pairs=4)
+    rows = {tuple(row.parameters.values()): row for row in run_suite(suite, None) if row.method == "identity"}
+    swept = [row for parameters, row in rows.items() if parameters]
+    assert len({row.figures["rotation_mean_deg"] for row in swept}) == 1  # the same motions at every level of noise
+    distances = [row.figures["chamfer_squared"].value for row in swept]
+    assert len(set(distances)) == len(distances) == 9
+    assert {row.law for row in swept} == {Law.EULER_FULL}
