@@ -7,10 +7,19 @@ from pathlib import Path
 
 
 def find_commit() -> str:
-    """Commit of the checkout that this file is in, ``-dirty`` where files changed since; empty outside one."""
-    question = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    """Commit of the checkout that this file is in, ``-dirty`` where code or weights changed since; empty outside one.
+
+    Records and documents may change: a run that has written its first record is still a run of the same code.
+    """
+    commit = _ask_git("describe", "--always", "--abbrev=12")
+    if not commit:
+        return ""
+    return f"{commit}-dirty" if _ask_git("diff", "--name-only", "HEAD", "--", ".", ":/weights") else commit
+
+
+def _ask_git(*words: str) -> str:
     try:
-        answer = subprocess.run(question, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+        answer = subprocess.run(["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""
     return answer.stdout.strip()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from deepume.benchmark import Suite, get_suite, read_record, run_suite
+from deepume.benchmark import Record, Suite, get_suite, read_record, run_suite
 from deepume.benchmark.jobs import make_jobs
 from deepume.benchmark.kept import SUFFIX, Kept
 from deepume.benchmark.measure import PairFigures, measure_pair
@@ -106,13 +106,34 @@ def test_what_other_code_or_another_suite_left_is_not_taken_up(tmp_path: Path, s
     assert not any(kept.get(job) for job in make_jobs(QUICK, None, "cpu"))
 
 
+def small(name: str) -> Suite:
+    return get_suite(name, has_data=False).narrowed(methods=("identity",), points=(64,), pairs=2)
+
+
 def test_a_session_keeps_a_record_of_each_suite_and_nothing_else(tmp_path: Path) -> None:
     session = Session("deepume benchmark T2 sigma", record=tmp_path)
     for name in ("T2", "sigma"):
-        suite = get_suite(name, has_data=False).narrowed(methods=("identity",), points=(64,), pairs=2)
-        rows = session.run(suite)
+        rows = session.run(small(name))
         assert read_record(tmp_path / f"{name}.json").rows == rows
+    session.finish()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["T2.json", "sigma.json"]
+
+
+def read_record_after(session: Session, name: str, folder: Path) -> Record:
+    session.run(small(name))
+    return read_record(folder / f"{name}.json")
+
+
+def test_a_session_taken_up_does_not_measure_what_it_has_recorded(tmp_path: Path) -> None:
+    first, again = (Session("deepume benchmark T2 T3", record=tmp_path, commit="abc") for _ in range(2))
+    before = read_record_after(first, "T2", tmp_path)
+    assert before.commit == "abc"
+    written = (tmp_path / "T2.json").stat().st_mtime_ns
+    assert again.run(small("T2")) == before.rows  # times included: nothing was measured
+    assert (tmp_path / "T2.json").stat().st_mtime_ns == written
+    again.finish()
+    later = Session("deepume benchmark T2 T3", record=tmp_path, commit="abc")
+    assert read_record_after(later, "T2", tmp_path).rows != before.rows  # a new run is measured, with times of its own
 
 
 def test_a_sweep_changes_its_parameter_and_nothing_else() -> None:

@@ -20,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
         for suite in find_suites(given.suites, has_data=given.data is not None):
             narrowed = suite.narrowed(methods=tuple(given.methods), sets=tuple(given.sets), pairs=given.pairs)
             print(to_markdown(session.run(narrowed, skip=_say_skipped)))
+        session.finish()
     except DeepumeError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

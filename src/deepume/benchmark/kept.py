@@ -20,6 +20,8 @@ class Kept:
         """Take up what the same commit has left; changed code, which no commit tells apart, starts anew."""
         self._path = record.with_name(record.name + SUFFIX)
         self._start = f"{suite} {commit}"
+        self.added = 0
+        """Jobs kept by this run."""
         known = bool(commit) and not commit.endswith("-dirty")
         self._found = self._read() if known and self._path.is_file() else {}
         try:
@@ -35,11 +37,12 @@ class Kept:
 
     def put(self, job: Job, figures: list[PairFigures]) -> None:
         """Keep the figures of a job."""
+        self.added += 1
         with self._path.open("a") as file:
             file.write(_line(self._key(job), figures))
 
     def forget(self) -> None:
-        """The record is written: nothing is left to take up."""
+        """All suites of the session have their records: nothing is left to take up."""
         self._path.unlink(missing_ok=True)
 
     def _key(self, job: Job) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deepume.benchmark.kept import Kept
 from deepume.benchmark.pictures import draw_picture
-from deepume.benchmark.record import LEDGER, make_record, write_record
+from deepume.benchmark.record import LEDGER, make_record, read_record, write_record
 from deepume.benchmark.runner import Progress, Skip, run_suite
 from deepume.benchmark.statistics import Row
 from deepume.benchmark.suite import Suite
@@ -30,19 +30,37 @@ class Session:
     device: str = "cpu"
     workers: int = 1
 
+    commit: str = field(default_factory=find_commit)
+    """The code that measures."""
+    _unfinished: list[Kept] = field(default_factory=list)
+
     def run(
         self, suite: Suite, progress: Progress = lambda name, figures: None, skip: Skip = lambda name, reason: None
     ) -> list[Row]:
         """Rows of a suite; the record is written once it is complete, and an interrupted run is taken up again."""
         path = self._record_of(suite)
-        kept = None if path is None else Kept(path, suite.name, find_commit())
+        kept = None if path is None else Kept(path, suite.name, self.commit)
         rows = run_suite(suite, self.data, progress, skip, self.device, workers=self.workers, kept=kept)
         if path is not None and kept is not None:
-            ledger = path.parent / LEDGER
-            write_record(make_record(suite, rows, self.command, ledger, device=self.device, workers=self.workers), path)
-            kept.forget()
-            self._draw_picture(suite, path, skip)
+            self._unfinished.append(kept)
+            if kept.added or not self._wrote(path):
+                self._write(suite, rows, path)
+                self._draw_picture(suite, path, skip)
         return rows
+
+    def finish(self) -> None:
+        """Every suite has run: an interruption from here on would lose nothing."""
+        for kept in self._unfinished:
+            kept.forget()
+
+    def _wrote(self, path: Path) -> bool:
+        """Whether the session that was interrupted had already written this record."""
+        return path.is_file() and read_record(path).commit == self.commit
+
+    def _write(self, suite: Suite, rows: list[Row], path: Path) -> None:
+        ledger = path.parent / LEDGER
+        record = make_record(suite, rows, self.command, ledger, device=self.device, workers=self.workers)
+        write_record(replace(record, commit=self.commit or record.commit), path)
 
     def _draw_picture(self, suite: Suite, record: Path, skip: Skip) -> None:
         try:

@@ -77,20 +77,20 @@ class Benchmark:
         suites = find_suites([name for name in self.suites if name != REPORT], has_data=self.data is not None)
         if len(suites) > 1 and self.record is not None and self.record.suffix == ".json":
             raise DeepumeError(f"Several suites do not fit into one record: name a folder instead of {self.record}.")
+        session = Session(command_line(), self.data, self.record, self.device, self.workers)
         for suite in suites:
-            rows = self._measure(
-                suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
-            )
+            chosen = suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
+            rows = self._measure(session, chosen)
             print(to_markdown(rows)) if self.markdown else _print_tables(rows)
+        session.finish()
         if REPORT in self.suites:
             folder = self.record or RESULTS
             print(f"Open {write_report(folder.parent if folder.suffix else folder)}")
         return Exit.SURE
 
-    def _measure(self, suite: Suite) -> list[Row]:
+    def _measure(self, session: Session, suite: Suite) -> list[Row]:
         """Run the suite; the bar tells the method, and the median error of its pairs so far."""
         total, errors = _count_pairs(suite), defaultdict[str, list[float]](list)
-        session = Session(command_line(), self.data, self.record, self.device, self.workers)
         with Meter("pairs", total, quiet=self.quiet) as meter:
 
             def hear(name: str, figures: PairFigures) -> None:
