@@ -38,6 +38,10 @@ __all__ = [
 ]
 
 
+LARGEST_RATIO = 1e3
+"""Where the target is larger than this many sources, the source's unit would make numbers overflow; it is not used."""
+
+
 class Head(StrEnum):
     """How a pass finds its motion."""
 
@@ -151,7 +155,8 @@ class DeepUME(nn.Module):
         with full_precision(source):
             axes = principal_frame(source).axes
             axes = axes if exchange is None else axes @ exchange.to(axes)
-            size = rms_radius(source).clamp_min(torch.finfo(source.dtype).tiny)
+            size = torch.maximum(rms_radius(source), rms_radius(target) / LARGEST_RATIO)
+            size = size.clamp_min(torch.finfo(source.dtype).tiny)
             return CommonFrame(
                 source=center(source) @ axes / size[..., None, None],
                 target=center(target) / size[..., None, None],

@@ -49,7 +49,7 @@ class Estimate:
 
 
 def compose(c_from_b: RigidTransform, b_from_a: RigidTransform) -> RigidTransform:
-    """``c_from_b @ b_from_a`` of motions without scale, in a form that torch.compile can read."""
+    """``c_from_b @ b_from_a`` of motions without scale."""
     moved = c_from_b.apply(b_from_a.translation.unsqueeze(-2)).squeeze(-2)
     return rigid_motion(c_from_b.rotation @ b_from_a.rotation, moved)
 
