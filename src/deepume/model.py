@@ -55,7 +55,7 @@ class DeepUMEConfig:
 
     width: int = 128
     """Size of the token of a point."""
-    blocks: int = 4
+    blocks: int = 3
     """Blocks of self- and cross-attention."""
     heads: int = 2
     """Attention heads; they divide the width."""
@@ -78,7 +78,7 @@ class DeepUMEConfig:
 
     @classmethod
     def small(cls) -> DeepUMEConfig:
-        """Half the width and half the depth, for CPU."""
+        """Half the width and one block less, for CPU."""
         return cls(width=64, blocks=2, heads=1, features=64)
 
 
