@@ -20,6 +20,7 @@ from deepume.weights import (
     publish,
     restore_weights,
     save_weights,
+    shrink_weights,
 )
 
 
@@ -77,12 +78,29 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path):
 def test_half_precision_halves_the_file_and_rounds_once(tmp_path: Path):
     network = nn.Linear(200, 200)
     save_weights(tmp_path / "full.safetensors", network, Config(), CARD)
-    save_weights(tmp_path / "half.safetensors", network, Config(), CARD, half=True)
+    save_weights(tmp_path / "half.safetensors", network, Config(), CARD, storage="half")
     full, half = (tmp_path / f"{name}.safetensors" for name in ("full", "half"))
     assert half.stat().st_size < 0.55 * full.stat().st_size
     stored = load_weights(half).state["weight"]
     assert stored.dtype == torch.float32
     assert torch.equal(stored, network.weight.detach().half().float())
+
+
+def test_bytes_quarter_the_file_and_keep_each_row_to_its_own_steps(tmp_path: Path):
+    network = nn.Linear(200, 200)
+    with torch.no_grad():
+        network.weight *= torch.logspace(-6, 3, 200)[:, None]
+        network.weight[7] = 0
+    full, small = (tmp_path / f"{name}.safetensors" for name in ("full", "small"))
+    save_weights(full, network, Config(), CARD)
+    shrink_weights(full, small)
+    assert small.stat().st_size < 0.3 * full.stat().st_size
+    before, after = load_weights(full), load_weights(small)
+    assert (after.config, after.card) == (before.config, before.card)
+    assert after.state.keys() == before.state.keys()
+    step = before.state["weight"].abs().amax(-1, keepdim=True) / 127
+    assert ((after.state["weight"] - before.state["weight"]).abs() <= 0.501 * step).all()
+    assert torch.equal(after.state["bias"], before.state["bias"].half().float())
 
 
 def test_a_published_file_is_found_by_name_and_verified(folders: Path):

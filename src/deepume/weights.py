@@ -14,12 +14,12 @@ from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
 from deepume.errors import DeepumeError, require_known
+from deepume.storage import Storage, pack, unpack
 
 PACKAGE_FOLDER = Path(__file__).parent / "trained"
 """Weights that come with the package."""
@@ -65,7 +65,7 @@ class Weights(NamedTuple):
     """Contents of a weights file."""
 
     state: dict[str, Tensor]
-    """Parameters and buffers by name; half-precision ones are widened to float32."""
+    """Parameters and buffers by name, in float32 however they were stored."""
     config: dict[str, Any]
     """Fields of the network's configuration, and its class as ``type``."""
     card: Card
@@ -96,27 +96,33 @@ class Entry:
     """Digest that the table demands; empty where unlisted."""
 
 
-def save_weights(path: Path, network: nn.Module, config: Any, card: Card, *, half: bool = False) -> str:
-    """Write a weights file and return its SHA-256. ``half`` stores float16: half the size, rounded once.
+def save_weights(
+    path: Path, network: nn.Module, config: Any, card: Card, *, storage: Storage | str = Storage.FULL
+) -> str:
+    """Write a weights file and return its SHA-256. ``storage`` says how finely numbers are kept.
 
     The file is renamed into place when it is complete.
     """
-    state = {name: _stored(tensor, half) for name, tensor in network.state_dict().items()}
+    settings = {"type": type(config).__name__, **asdict(config)}
+    return _write(path, Weights(network.state_dict(), settings, card), Storage(storage))
+
+
+def shrink_weights(path: Path, out: Path, *, storage: Storage | str = Storage.BYTES) -> str:
+    """Write the contents of a file in a smaller storage, and return the SHA-256 of the new file."""
+    return _write(out, load_weights(path), Storage(storage))
+
+
+def _write(path: Path, weights: Weights, storage: Storage) -> str:
     header = {
         "format": FORMAT,
-        "config": json.dumps({"type": type(config).__name__, **asdict(config)}, sort_keys=True),
-        "card": json.dumps(asdict(card), sort_keys=True),
+        "config": json.dumps(weights.config, sort_keys=True),
+        "card": json.dumps(asdict(weights.card), sort_keys=True),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(to_safetensors(state, header))
+    partial.write_bytes(to_safetensors(pack(weights.state, storage), header))
     partial.replace(path)
     return digest_of(path)
-
-
-def _stored(tensor: Tensor, half: bool) -> Tensor:
-    tensor = tensor.detach().cpu()
-    return (tensor.half() if half and tensor.is_floating_point() else tensor).clone().contiguous()
 
 
 def load_weights(name_or_path: str | Path, *, sha256: str | None = None) -> Weights:
@@ -180,16 +186,12 @@ def _read(path: Path) -> Weights:
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
-            state = {name: _widened(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+            state = unpack({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
     except SafetensorError as error:
         raise WeightsError(f"{path} is not a complete safetensors file ({error}). Fetch it again.") from error
     if header.get("format") != FORMAT:
         raise WeightsError(f"{path} has no {FORMAT} header: it was not written by deepume. Use save_weights.")
     return Weights(state, json.loads(header["config"]), _card(json.loads(header["card"])))
-
-
-def _widened(tensor: Tensor) -> Tensor:
-    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
 
 def _card(values: dict[str, Any]) -> Card:

@@ -10,6 +10,7 @@ import torch
 
 from deepume.errors import DeviceError, require_known
 from deepume.provenance import find_commit
+from deepume.storage import Storage
 from deepume.training.bank import load_banks
 from deepume.training.checkpoint import load_checkpoint
 from deepume.training.distributed import World, join_world
@@ -70,7 +71,7 @@ def train_recipe(
     finished = trainer.run(out, log)
     path = out / f"{recipe.name}{SUFFIX}"
     if world.leads:
-        digest = save_weights(path, trainer.best_network, recipe.config, _card(trainer, commit), half=True)
+        digest = save_weights(path, trainer.best_network, recipe.config, _card(trainer, commit), storage=Storage.HALF)
         log.write("end", step=trainer.step, seconds=trainer.seconds, finished=finished, sha256=digest)
     log.close()
     return Outcome(finished, path, trainer.step, trainer.seconds, trainer.figures)

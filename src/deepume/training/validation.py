@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from deepume.distances import chamfer_squared
-from deepume.metrics import RIGHT_ANGLE_DEG, RIGHT_CHAMFER_RATIO
+from deepume.metrics import RIGHT_ANGLE_DEG, RIGHT_CHAMFER_RATIO, euler_errors_deg
 from deepume.rotation import geodesic_angle
 from deepume.training.bank import ShapeBank
 from deepume.training.pairs import PairMaker, Pairs
 from deepume.training.recipe import Recipe
 from deepume.training.trainable import Trainable
+from deepume.transform import rigid_motion
 
 SEED = 20211122
 """Seed of the validation pairs of every run."""
@@ -35,6 +38,16 @@ class Figures:
     """Share within 10 degrees, or with d_C at most 1.1 times the true pose's: symmetric shapes counted in."""
     chamfer_ratio: float
     """Median of d_C over d_C at the true pose."""
+    rmse_r_dcp: float
+    """Root of the mean square over all pairs and Euler angles, in degrees: the figure that DCP reports."""
+
+
+class Measured(NamedTuple):
+    """One entry for each pair."""
+
+    angle_deg: Float[Tensor, "P"]
+    chamfer_ratio: Float[Tensor, "P"]
+    euler_errors_deg: Float[Tensor, "P 3"]
 
 
 @torch.no_grad()
@@ -57,25 +70,27 @@ def _maker(bank: ShapeBank, recipe: Recipe, k: int) -> PairMaker:
     return PairMaker(bank, alone, torch.Generator(), generator)
 
 
-def _measure(trainable: Trainable, network: nn.Module, maker: PairMaker, recipe: Recipe) -> tuple[Tensor, Tensor]:
-    """Angle in degrees and Chamfer ratio of every pair."""
+def _measure(trainable: Trainable, network: nn.Module, maker: PairMaker, recipe: Recipe) -> Measured:
     plan = recipe.validation
     counts = [min(CHUNK, plan.pairs - start) for start in range(0, plan.pairs, CHUNK)]
-    measured = [_compare(trainable, network, maker.draw_sized(count, plan.points, plan.points)) for count in counts]
-    return torch.cat([angles for angles, _ in measured]), torch.cat([ratios for _, ratios in measured])
+    parts = [_compare(trainable, network, maker.draw_sized(count, plan.points, plan.points)) for count in counts]
+    return Measured(*(torch.cat(values) for values in zip(*parts, strict=True)))
 
 
-def _compare(trainable: Trainable, network: nn.Module, pairs: Pairs) -> tuple[Tensor, Tensor]:
-    rotation, translation = trainable.estimate(network, pairs.source, pairs.target)
-    moved = pairs.source @ rotation.float().mT + translation.float().unsqueeze(-2)
-    truth = pairs.source @ pairs.rotation.mT + pairs.translation.unsqueeze(-2)
-    reached = chamfer_squared(moved, pairs.target)
-    floor = chamfer_squared(truth, pairs.target)
-    return torch.rad2deg(geodesic_angle(rotation.float(), pairs.rotation)), (reached + 1e-9) / (floor + 1e-9)
+def _compare(trainable: Trainable, network: nn.Module, pairs: Pairs) -> Measured:
+    rotation, translation = (part.float() for part in trainable.estimate(network, pairs.source, pairs.target))
+    estimate, truth = rigid_motion(rotation, translation), rigid_motion(pairs.rotation, pairs.translation)
+    reached = chamfer_squared(estimate.apply(pairs.source), pairs.target)
+    floor = chamfer_squared(truth.apply(pairs.source), pairs.target)
+    return Measured(
+        torch.rad2deg(geodesic_angle(rotation, pairs.rotation)),
+        (reached + 1e-9) / (floor + 1e-9),
+        euler_errors_deg(estimate, truth),
+    )
 
 
-def _figures(measured: tuple[Tensor, Tensor]) -> Figures:
-    angles, ratios = measured
+def _figures(measured: Measured) -> Figures:
+    angles, ratios, errors = measured
     right = (angles <= RIGHT_ANGLE_DEG) | (ratios <= RIGHT_CHAMFER_RATIO)
     values = [
         angles.mean(),
@@ -84,5 +99,6 @@ def _figures(measured: tuple[Tensor, Tensor]) -> Figures:
         (angles <= 10).float().mean(),
         right.float().mean(),
         ratios.median(),
+        errors.square().mean().sqrt(),
     ]
     return Figures(*(round(value, 4) for value in torch.stack(values).tolist()))
