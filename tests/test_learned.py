@@ -6,9 +6,11 @@ from torch import Tensor
 
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
+from deepume.hypotheses import sign_changes
 from deepume.learned import LEARNED, DefaultNetwork
 from deepume.method import Claim
 from deepume.metrics import rotation_error_deg
+from deepume.model import nearest_frame_pose
 from deepume.testing import check_method, check_proper
 from deepume.transform import RigidTransform
 from deepume.weights import FileState, list_weights
@@ -55,6 +57,10 @@ def test_the_papers_network_is_exact_without_noise() -> None:
     assert rotation_error_deg(result.target_from_source, motion) < 0.01
 
 
-def test_all_frames_are_no_worse_than_four() -> None:
-    source, target, _ = make_clouds("chair", 200, 200)
-    assert DefaultNetwork(all_frames=True)(source, target).score <= DefaultNetwork()(source, target).score
+def test_a_density_gradient_that_spoils_the_four_frames_is_overcome() -> None:
+    source, target, motion = make_clouds("quadruped", 300, 1500)
+    height = (target - target.mean(0)) @ motion.rotation[:, 0]
+    crowded = target[(torch.rand(1500, generator=generator_for("density")) < torch.sigmoid(4 * height / height.std()))]
+    four = nearest_frame_pose(source, crowded, sign_changes())
+    assert rotation_error_deg(four, motion) > 20
+    assert rotation_error_deg(DefaultNetwork()(source, crowded).target_from_source, motion) < 10

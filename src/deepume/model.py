@@ -135,8 +135,13 @@ class DeepUME(nn.Module):
     ) -> Estimate:
         """Poses ``(*batch, K)`` and their scores from all frames, by default the four proper ones, as one batch."""
         frames = self.sign_changes if exchanges is None else exchanges
-        initial = principal_poses(source, target, frames)
-        common = self._common_frame(source, target).repeat(len(frames))
+        return self.improve(source, target, principal_poses(source, target, frames), passes=passes)
+
+    def improve(
+        self, source: Source, target: Target, initial: RigidTransform, *, passes: int | None = None
+    ) -> Estimate:
+        """Poses ``(*batch, K)`` and their scores from as many poses of each pair, as one batch."""
+        common = self._common_frame(source, target).repeat(initial.rotation.shape[-3])
         return self._improve(common, initial, passes or self.config.passes)
 
     @torch.no_grad()

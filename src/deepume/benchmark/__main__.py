@@ -9,13 +9,14 @@ from pathlib import Path
 from deepume.benchmark.session import Session, find_suites
 from deepume.benchmark.tables import to_markdown
 from deepume.errors import DeepumeError
+from deepume.provenance import find_commit
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse, measure, print Markdown, keep the records; exit 2 on bad input."""
     given = _parser().parse_args(arguments)
     command = " ".join(["python -m deepume.benchmark", *(arguments or sys.argv[1:])])
-    session = Session(command, given.data, given.record, given.device, given.workers)
+    session = Session(command, given.data, given.record, given.device, given.workers, given.commit or find_commit())
     try:
         for suite in find_suites(given.suites, has_data=given.data is not None):
             narrowed = suite.narrowed(methods=tuple(given.methods), sets=tuple(given.sets), pairs=given.pairs)
@@ -40,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sets", nargs="*", default=[], help="other data sets than the suite's")
     parser.add_argument("--pairs", type=int, help="another number of pairs in each block")
     parser.add_argument("--workers", type=int, default=1, help="processes that share the work")
+    parser.add_argument("--commit", help="commit to note in the record, where there is no checkout")
     parser.add_argument("--record", type=Path, help="write the record (JSON) here, or the records into this folder")
     return parser
 
