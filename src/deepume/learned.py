@@ -10,15 +10,17 @@ import torch
 from deepume.clouds import subsample_farthest
 from deepume.hypotheses import axis_exchanges
 from deepume.method import Claim, MethodEntry
-from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME
+from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME, principal_poses
 from deepume.network import Estimate
 from deepume.pretrained import NetworkMethod, load_network, sharpen
 from deepume.result import Registration
 from deepume.score import best_distinct, rank_hypotheses, score_poses
+from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 
 COARSE_POINTS = 256
 """Evenly spread points on which all frames are tried: a pass costs a sixth of what it costs on 1,024."""
+COARSE_PASSES = 2
 FINALISTS = 4
 """Poses from which the network goes on with all points."""
 
@@ -39,14 +41,16 @@ class DefaultNetwork:
 
 
 def search_frames(network: DeepUME, source: Source, target: Target) -> Estimate:
-    """Poses ``(*batch, 4)``: one pass on few points from each of 24 frames, all passes from the four that fit best.
+    """Poses ``(*batch, 8)`` after all passes: from the four proper frames, and from the best of 24 tried on few points.
 
-    Points spread evenly have truer frames than points that crowd on one side; of 24 frames one is near even so.
+    Points spread evenly have truer frames than points that crowd on one side, and of 24 frames one is near even so;
+    where both clouds hold the same points, though, nothing is as near as the frames of all of them.
     """
     few = subsample_farthest(source, COARSE_POINTS), subsample_farthest(target, COARSE_POINTS)
-    frames = axis_exchanges().to(source)
-    tried = network.hypotheses(*few, frames, passes=1).target_from_source
-    return network.improve(source, target, best_distinct(tried, score_poses(*few, tried), FINALISTS))
+    tried = network.hypotheses(*few, axis_exchanges().to(source), passes=COARSE_PASSES).target_from_source
+    finalists = best_distinct(tried, score_poses(*few, tried), FINALISTS)
+    own = principal_poses(source, target, network.sign_changes)
+    return network.improve(source, target, RigidTransform.concatenate([own, finalists], -1))
 
 
 ALWAYS = frozenset({Claim.PROPER, Claim.DETERMINISTIC, Claim.PERMUTATION, Claim.TRANSLATION, Claim.EXACT, Claim.BATCH})
