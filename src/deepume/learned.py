@@ -50,7 +50,7 @@ def search_frames(network: DeepUME, source: Source, target: Target) -> Estimate:
     tried = network.hypotheses(*few, axis_exchanges().to(source), passes=COARSE_PASSES).target_from_source
     finalists = best_distinct(tried, score_poses(*few, tried), FINALISTS)
     own = principal_poses(source, target, network.sign_changes)
-    return network.improve(source, target, RigidTransform.concatenate([own, finalists], -1))
+    return network.improve(source, target, RigidTransform.concatenate([own, finalists]))
 
 
 ALWAYS = frozenset({Claim.PROPER, Claim.DETERMINISTIC, Claim.PERMUTATION, Claim.TRANSLATION, Claim.EXACT, Claim.BATCH})
