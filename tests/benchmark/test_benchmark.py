@@ -81,6 +81,18 @@ def test_the_suite_of_all_methods_names_each_and_spreads_its_pairs() -> None:
         assert max(key.index for key in keys) >= size - suite.stride
 
 
+@pytest.mark.parametrize("every", [1, 2, 4])
+def test_a_thinned_suite_measures_some_of_the_same_pairs_of_all_shapes(every: int) -> None:
+    suite = SUITES["network"]
+    few, condition = suite.thinned(every), next(suite.conditions())
+    for name, size in (("stanford", 240), ("faust", 11)):
+        shapes = ProceduralSet(size=size)
+        chosen = condition.keys(shapes, few.pairs_of(name), 0, few.stride)
+        assert set(chosen) <= set(condition.keys(shapes, suite.pairs_of(name), 0, suite.stride))
+        assert len(chosen) == suite.pairs_of(name) / every
+        assert len({key.index for key in chosen}) == min(size, len(chosen))
+
+
 @pytest.mark.parametrize("name", [name for name in REFERENCES if name.startswith("truth")])
 def test_refinement_from_the_truth_stays_near_it(name: str) -> None:
     key = PairKey("procedural", Scenario.ZERO, Law.HAAR, 512, 4, 0)

@@ -86,6 +86,17 @@ class Suite:
         given = {"methods": methods, "sets": sets, "points": points, "pairs": pairs}
         return replace(suite, **{name: value for name, value in given.items() if value not in (None, ())})
 
+    def thinned(self, every: int) -> Suite:
+        """Every ``every``-th pair only, still spread over all shapes: a share of the time for wider intervals."""
+        if every < 1:
+            raise DeepumeError(f"Every {every}-th pair cannot be: give 1 for all pairs, 4 for a quarter of them.")
+        return replace(
+            self,
+            pairs=-(-self.pairs // every),
+            fewer=tuple((name, -(-count // every)) for name, count in self.fewer),
+            stride=self.stride * every,
+        )
+
     def _further_with(self, sets: tuple[str, ...], points: tuple[int, ...]) -> tuple[Condition, ...]:
         swept = [each for each in self.further if each.parameters]
         single = () if sets else tuple(each for each in self.further if not each.parameters)
