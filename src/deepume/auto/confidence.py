@@ -6,17 +6,15 @@ import json
 import math
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.finish import Sampling
-from deepume.auto.prepared import PreparedCloud, PreparedPair
-from deepume.distances import nearest
+from deepume.auto.finish import Finish, Sampling
+from deepume.auto.fit import Side
+from deepume.auto.prepared import PreparedPair
 from deepume.gicp import NEIGHBORS
-from deepume.transform import RigidTransform
 
 FEATURES = ("score", "excess", "lead", "size", "overlap", "median", "tail", "local", "surface", "shared", "copies")
 """What the model sees of a pair."""
@@ -28,43 +26,34 @@ FARTHEST = 4.0
 """Distances beyond this many spacings count as this many."""
 
 
-def describe_fit(
-    pair: PreparedPair, pose: RigidTransform, sampling: Sampling, rival_score: float | None
-) -> Float[Tensor, "F"]:
-    """The features of a pose; ``rival_score`` is that of the best rival that symmetry does not explain, if any."""
-    forward = _Distances.measure(pair.source, pair.target, pose)
-    backward = _Distances.measure(pair.target, pair.source, pose.inverse())
-    score = (float(forward.plain.mean()) + float(backward.plain.mean())) / 2
-    has_normals = pair.smaller_size > NEIGHBORS
+def describe_fit(pair: PreparedPair, finish: Finish, rival_score: float | None) -> Float[Tensor, "F"]:
+    """The features of an answer; ``rival_score`` is that of the best rival that symmetry does not explain, if any."""
+    fit, sides = finish.fit, (finish.fit.forward, finish.fit.backward)
+    plain, local = [_in_spacings(side) for side in sides], [_in_local_spacings(side) for side in sides]
     values = {
-        "score": score,
-        "excess": max(-1.0, min(4.0, (score - 1) / pair.chance / 5)),
-        "lead": LEAD_LIMIT if rival_score is None else min(LEAD_LIMIT, rival_score / max(score, 1e-6) - 1),
+        "score": fit.score,
+        "excess": max(-1.0, min(4.0, (fit.score - 1) / pair.chance / 5)),
+        "lead": LEAD_LIMIT if rival_score is None else min(LEAD_LIMIT, rival_score / max(fit.score, 1e-6) - 1),
         "size": math.log2(pair.smaller_size) / 10,
-        "overlap": min(float((each.plain < OVERLAP_DISTANCE).double().mean()) for each in (forward, backward)),
-        "median": max(float(each.plain.median()) for each in (forward, backward)),
-        "tail": max(float(each.plain.quantile(0.9)) for each in (forward, backward)),
-        "local": (float(forward.local.mean()) + float(backward.local.mean())) / 2,
-        "surface": float(pair.surface_score(pose[None])) if has_normals else score,
-        "shared": float(sampling is Sampling.SHARED),
-        "copies": float(sampling is Sampling.COPIES),
+        "overlap": min(float((each < OVERLAP_DISTANCE).double().mean()) for each in plain),
+        "median": max(float(each.median()) for each in plain),
+        "tail": max(float(each.quantile(0.9)) for each in plain),
+        "local": sum(float(each.mean()) for each in local) / 2,
+        "surface": fit.surface_score if pair.smaller_size > NEIGHBORS else fit.score,
+        "shared": float(finish.sampling is Sampling.SHARED),
+        "copies": float(finish.sampling is Sampling.COPIES),
     }
     return torch.tensor([values[name] for name in FEATURES], dtype=torch.float64)
 
 
-class _Distances(NamedTuple):
-    """Distances from the points of one cloud to the other, truncated."""
+def _in_spacings(side: Side) -> Float[Tensor, "N"]:
+    """Distances from the points of one cloud to the other in spacings of the other, truncated."""
+    return (side.partners.distances / side.fixed.spacing).clamp_max(FARTHEST)
 
-    plain: Float[Tensor, "N"]
-    """In spacings of the other cloud."""
-    local: Float[Tensor, "N"]
-    """In spacings of the other cloud at that place."""
 
-    @classmethod
-    def measure(cls, moving: PreparedCloud, fixed: PreparedCloud, pose: RigidTransform) -> _Distances:
-        distances, rows = nearest(pose.apply(moving.points), fixed.points)
-        plain, local = distances / fixed.spacing, distances / fixed.local_spacing[rows]
-        return cls(plain.clamp_max(FARTHEST), local.clamp_max(FARTHEST))
+def _in_local_spacings(side: Side) -> Float[Tensor, "N"]:
+    """The same, in spacings of the other cloud at that place."""
+    return (side.partners.distances / side.fixed.local_spacing[side.partners.indices]).clamp_max(FARTHEST)
 
 
 def probability(features: Float[Tensor, "*batch F"], model: dict[str, Tensor] | None = None) -> Float[Tensor, "*batch"]:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.auto.prepared import DENSITY_NEIGHBOR, PreparedCloud, PreparedPair, rows_by_radius
-from deepume.distances import gather_points, k_nearest, nearest
+from deepume.distances import gather_points
 from deepume.rotation import solve_motion
 from deepume.transform import RigidTransform
 
@@ -55,7 +55,7 @@ def lock_onto_shared(pair: PreparedPair, pose: RigidTransform) -> RigidTransform
 def _pair_up(pair: PreparedPair, pose: RigidTransform) -> tuple[Tensor, Tensor, Tensor]:
     """Every point of both clouds with its nearest of the other, and their distance."""
     source, target = pair.source.points, pair.target.points
-    forward, backward = nearest(pose.apply(source), target), nearest(pose.inverse().apply(target), source)
+    forward, backward = pair.target.nearest(pose.apply(source)), pair.source.nearest(pose.inverse().apply(target))
     return (
         torch.cat([source, source[backward.indices]]),
         torch.cat([target[forward.indices], target]),
@@ -80,7 +80,7 @@ def are_copies(pair: PreparedPair, pose: RigidTransform) -> bool:
 
 def _density_spread(moving: PreparedCloud, fixed: PreparedCloud, pose: RigidTransform) -> Float[Tensor, ""]:
     asked = rows_by_radius(moving.points, DENSITY_QUERIES)
-    there = k_nearest(pose.apply(moving.points[asked]), fixed.points, DENSITY_NEIGHBOR).distances[:, -1]
+    there = fixed.k_nearest(pose.apply(moving.points[asked]), DENSITY_NEIGHBOR).distances[:, -1]
     return (there / moving.neighbor_distances[asked, -1]).log().std()
 
 
@@ -94,8 +94,8 @@ def assign_softly(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
     weights = torch.cat([torch.full((len(cloud),), 1 / len(cloud), dtype=cloud.dtype) for cloud in (source, target)])
     variance = None
     for _ in range(SOFT_STEPS):
-        forward = _expect_partners(source, target, pose, variance)
-        backward = _expect_partners(target, source, pose.inverse(), variance)
+        forward = _expect_partners(source, pair.target, pose, variance)
+        backward = _expect_partners(target, pair.source, pose.inverse(), variance)
         variance = (forward.variance + backward.variance) / 2
         before = pose
         pose = solve_motion(torch.cat([source, backward.points]), torch.cat([forward.points, target]), weights)
@@ -113,12 +113,12 @@ class _Partners(NamedTuple):
 
 
 def _expect_partners(
-    moving: Float[Tensor, "N 3"], fixed: Float[Tensor, "M 3"], pose: RigidTransform, variance: Tensor | None
+    moving: Float[Tensor, "N 3"], fixed: PreparedCloud, pose: RigidTransform, variance: Tensor | None
 ) -> _Partners:
     """Means over the nearest points, each as likely as Gaussian noise makes it; at first, of the nearest distances."""
-    distances, rows = k_nearest(pose.apply(moving), fixed, min(SOFT_NEIGHBORS, len(fixed)))
+    distances, rows = fixed.k_nearest(pose.apply(moving), min(SOFT_NEIGHBORS, len(fixed.points)))
     squares = distances.square()
     variance = squares[:, 0].mean() / 2 if variance is None else variance
     likely = torch.softmax(-squares / (2 * variance.clamp_min(1e-18)), -1)
-    points = (likely.unsqueeze(-1) * gather_points(fixed, rows)).sum(-2)
+    points = (likely.unsqueeze(-1) * gather_points(fixed.points, rows)).sum(-2)
     return _Partners(points, (likely * squares).sum(-1).mean() / 3)

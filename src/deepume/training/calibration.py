@@ -58,9 +58,9 @@ def draw_outcomes(dataset: Dataset, pairs: int, *, seed: int = 0) -> Iterator[Ou
 def measure(pair: Pair) -> Outcome:
     """Register one pair. Different objects have no right answer; parts of one are right by the rotation alone."""
     prepared, placement = prepare_pair(pair.source, pair.target)
-    poses, sampling = Auto().find(prepared, None, None)
-    judgement = judge_poses(prepared, poses, sampling)
-    answer = placement.restore(poses)[0]
+    finish, rivals = Auto().find(prepared)
+    judgement = judge_poses(prepared, finish, rivals)
+    answer = placement.restore(judgement.poses)[0]
     if pair.key.scenario in PARTIAL:
         right = float(rotation_error_deg(answer, pair.target_from_source)) <= RIGHT_ANGLE_DEG
     else:
