@@ -81,12 +81,11 @@ def search_poses(
     """Hypotheses of the pair from as many stages as the effort, the doubt and the clock (``deadline``) ask for."""
     pair = pair.for_search
     found = from_signs(pair)
-    if given is None and is_settled(pair.quick, found, effort):
-        return Candidates(found.poses, pair.score(found.poses, asking=pair.quick))
-    found = carry_over(pair, found)
+    settled = is_settled(pair.quick, found, effort)
+    found = carry_over(pair, found, refine=not settled)
     if given is not None:
         found = found.join(Candidates.rank(pair, RigidTransform.concatenate([given, refine_whole(pair, given)])))
-    for stage in _stages(pair, effort, learned):
+    for stage in () if settled else _stages(pair, effort, learned):
         late = deadline is not None and time.monotonic() > deadline
         doubt = in_doubt(pair, found) if stage is from_frames else misfits(pair, found)
         if late or (effort is Effort.AUTO and not doubt):
@@ -102,15 +101,16 @@ def is_settled(quick: PreparedPair, found: Candidates, effort: Effort) -> bool:
     return not (has_rivals(quick, found, FAIR_LEAD) if effort is Effort.FAST else in_doubt(quick, found))
 
 
-def carry_over(pair: PreparedPair, found: Candidates) -> Candidates:
-    """What was found on few points, for the pair itself; those beaten there stay as they are, to show how clearly."""
+def carry_over(pair: PreparedPair, found: Candidates, *, refine: bool) -> Candidates:
+    """What was found on few points, for the pair itself: the two best refined if asked for, all scored.
+
+    Poses beaten on few points stay as they are: to be listed, and to show how clear the lead is.
+    """
     if pair.quick is pair:
         return found
-    best = 2 if in_doubt(pair.quick, found) else 1
-    beaten = found.poses[best:]
-    return Candidates.rank(pair, refine_whole(pair, found.poses[:best])).join(
-        Candidates(beaten, pair.score(beaten, asking=pair.quick))
-    )
+    leaders, beaten = found.poses[:2], found.poses[2 if refine else 0 :]
+    scored = Candidates(beaten, pair.score(beaten, asking=pair.quick))
+    return Candidates.rank(pair, refine_whole(pair, leaders)).join(scored) if refine else scored
 
 
 def _stages(pair: PreparedPair, effort: Effort, learned: bool) -> tuple[Stage, ...]:

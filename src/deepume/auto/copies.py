@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.auto.matching import each_cloud_half, match_points
 from deepume.auto.prepared import DENSITY_NEIGHBOR, PreparedCloud, PreparedPair, rows_by_radius
 from deepume.distances import gather_points
 from deepume.rotation import solve_motion
@@ -29,9 +30,9 @@ DENSITY_QUERIES = 256
 """Points that are asked for their density; more would not tell more."""
 FEWEST_COPIES = 20
 """Smaller clouds have no local density."""
-SOFT_NEIGHBORS = 12
+SOFT_NEIGHBORS = 8
 """Points that may be the original of a noisy one."""
-SOFT_STEPS = 12
+SOFT_STEPS = 10
 SOFT_TOLERANCE = 1e-5
 
 
@@ -41,26 +42,18 @@ def lock_onto_shared(pair: PreparedPair, pose: RigidTransform) -> RigidTransform
     A robust kernel (Geman and McClure) whose scale shrinks step by step: pairs that are no copies drop out.
     """
     scale = 0.5 * torch.maximum(pair.source.spacing, pair.target.spacing)
+    fewest = 2 * max(FEWEST_SHARED, SHARED_PART * pair.smaller_size)
     for _ in range(LOCK_STEPS):
-        source, target, distances = _pair_up(pair, pose)
-        pose = solve_motion(source, target, 1 / (1 + (distances / scale).square()).square())
-        scale = LOCK_SHRINKAGE * scale
-    source, target, distances = _pair_up(pair, pose)
+        source, target, distances = match_points(pair, pose)
+        weights = 1 / (1 + (distances / scale).square()).square()
+        if float(weights.sum()) < fewest / 2:  # no copies are in sight, and the kernel only gets narrower
+            return None
+        pose, scale = solve_motion(source, target, weights), LOCK_SHRINKAGE * scale
+    source, target, distances = match_points(pair, pose)
     same = distances < SHARED_DISTANCE * torch.maximum(pair.source.spacing, pair.target.spacing)
-    if int(same.sum()) < 2 * max(FEWEST_SHARED, SHARED_PART * pair.smaller_size):
+    if int(same.sum()) < fewest:
         return None
     return solve_motion(source[same], target[same])
-
-
-def _pair_up(pair: PreparedPair, pose: RigidTransform) -> tuple[Tensor, Tensor, Tensor]:
-    """Every point of both clouds with its nearest of the other, and their distance."""
-    source, target = pair.source.points, pair.target.points
-    forward, backward = pair.target.nearest(pose.apply(source)), pair.source.nearest(pose.inverse().apply(target))
-    return (
-        torch.cat([source, source[backward.indices]]),
-        torch.cat([target[forward.indices], target]),
-        torch.cat([forward.distances, backward.distances]),
-    )
 
 
 def are_copies(pair: PreparedPair, pose: RigidTransform) -> bool:
@@ -91,8 +84,7 @@ def assign_softly(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
     alone the pose errs about a quarter more.
     """
     source, target = pair.source.points, pair.target.points
-    weights = torch.cat([torch.full((len(cloud),), 1 / len(cloud), dtype=cloud.dtype) for cloud in (source, target)])
-    variance = None
+    weights, variance = each_cloud_half(pair), None
     for _ in range(SOFT_STEPS):
         forward = _expect_partners(source, pair.target, pose, variance)
         backward = _expect_partners(target, pair.source, pose.inverse(), variance)

@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 from deepume.auto.copies import are_copies, assign_softly, lock_onto_shared
 from deepume.auto.fit import Fit
+from deepume.auto.matching import bring_points_closer
 from deepume.auto.network import improve_pose
 from deepume.auto.prepared import PreparedPair
 from deepume.gicp import GicpSettings
-from deepume.icp import IcpSettings
 from deepume.transform import RigidTransform
 
 FINE_GICP = GicpSettings(iterations=10, tolerance=1e-3)
 """Further steps exchange partners to and fro, and bring the pose no closer to the truth."""
-FINE_ICP = IcpSettings(iterations=20, tolerance=1e-4)
 COMMON_SCORE = 0.93
 """Independent samplings of a surface score 1, give or take 0.05 with 1,024 points; points in common bring it down."""
 
@@ -51,7 +50,7 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = Tru
     """
     fit, copies = Fit.of(pair, pose), are_copies(pair, pose)
     if copies or not pair.dense or fit.score < COMMON_SCORE:
-        closer = Fit.of(pair, pair.icp(pose[None], FINE_ICP)[0])
+        closer = Fit.of(pair, bring_points_closer(pair, pose))
         closer = closer if closer.score < fit.score else fit
         shared = lock_onto_shared(pair, closer.pose)
         if shared is not None:
