@@ -42,18 +42,19 @@ def lock_onto_shared(pair: PreparedPair, pose: RigidTransform) -> RigidTransform
     A robust kernel (Geman and McClure) whose scale shrinks step by step: pairs that are no copies drop out.
     """
     scale = 0.5 * torch.maximum(pair.source.spacing, pair.target.spacing)
-    fewest = 2 * max(FEWEST_SHARED, SHARED_PART * pair.smaller_size)
+    near, fewest = 2 * SHARED_DISTANCE * scale, 2 * max(FEWEST_SHARED, SHARED_PART * pair.smaller_size)
     for _ in range(LOCK_STEPS):
         source, target, distances = match_points(pair, pose)
         weights = 1 / (1 + (distances / scale).square()).square()
+        if int((distances < near).sum()) >= fewest:
+            pose = solve_motion(source, target, (distances < near).to(distances))
+            break
         if float(weights.sum()) < fewest / 2:  # no copies are in sight, and the kernel only gets narrower
             return None
         pose, scale = solve_motion(source, target, weights), LOCK_SHRINKAGE * scale
     source, target, distances = match_points(pair, pose)
-    same = distances < SHARED_DISTANCE * torch.maximum(pair.source.spacing, pair.target.spacing)
-    if int(same.sum()) < fewest:
-        return None
-    return solve_motion(source[same], target[same])
+    same = distances < near
+    return solve_motion(source[same], target[same]) if int(same.sum()) >= fewest else None
 
 
 def are_copies(pair: PreparedPair, pose: RigidTransform) -> bool:
