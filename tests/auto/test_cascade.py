@@ -11,10 +11,10 @@ from deepume.auto import Auto, cascade
 from deepume.auto.cascade import Candidates, in_doubt, search_poses
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
-from deepume.datasets import make_shape
+from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair, make_shape
 from deepume.method import Effort
 from deepume.metrics import rotation_error_deg
-from strategies import generator, random_cloud, random_motion
+from strategies import generator, random_cloud, random_motion, worst
 
 STAGES = ("from_frames", "from_network", "from_grid")
 
@@ -113,6 +113,15 @@ def test_a_density_gradient_does_not_lead_astray() -> None:
     kept = dense[torch.rand(6000, generator=generator(7), dtype=torch.float64) < chance][:1000]
     result = Auto()(shape.sample(1000, generator=generator(5)), motion.apply(kept))
     assert rotation_error_deg(result.target_from_source, motion) < 3
+
+
+def test_a_long_shape_that_is_dense_at_one_end_is_not_slid_along_itself() -> None:
+    dataset = ProceduralSet(seed=2)
+    pair = make_pair(dataset, PairKey(dataset.name, Scenario.DENSITY, Law.HAAR, 1024, 95, 1))
+    assert pair.label == "wrench"
+    answer = Auto()(pair.source, pair.target).target_from_source
+    assert rotation_error_deg(answer, pair.target_from_source) < 3
+    assert worst(answer.apply(pair.source), pair.target_from_source.apply(pair.source)) < 0.1
 
 
 def test_the_search_on_big_clouds_is_short_and_its_answer_exact() -> None:

@@ -150,10 +150,15 @@ def from_signs(pair: PreparedPair) -> Candidates:
 
 
 def from_frames(pair: PreparedPair, found: Candidates) -> Candidates:
-    """All 24 pairings of principal axes of evenly spread points, and a sweep where two variances are alike."""
-    frames = pair.coarse.source.frame, pair.coarse.target.frame
-    turns = torch.cat([axis_exchanges(), axis_sweep(*frames)])
-    return refine_stage(pair, frame_poses(*frames, turns), found)
+    """All 24 pairings of principal axes of evenly spread points, and a sweep where two variances are alike.
+
+    The four proper ones also about the middles of the extents, which stay where the density changes along a shape.
+    """
+    clouds = pair.coarse.source, pair.coarse.target
+    frames = clouds[0].frame, clouds[1].frame
+    poses = frame_poses(*frames, torch.cat([axis_exchanges(), axis_sweep(*frames)]))
+    middles = (each.frame.about_middle(each.points) for each in clouds)
+    return refine_stage(pair, RigidTransform.concatenate([poses, frame_poses(*middles, sign_changes())]), found)
 
 
 def from_grid(pair: PreparedPair, found: Candidates) -> Candidates:
