@@ -25,6 +25,8 @@ FINALIST_GICP = GicpSettings(iterations=8, tolerance=1e-3, two_sided=False)
 FINALIST_ICP = IcpSettings(iterations=20, tolerance=1e-4)
 FINALISTS = 6
 """Hypotheses of a stage that are refined on the whole clouds."""
+KNOWN_ANGLE = 8 * torch.pi / 180
+"""Refined, a pose this near to a refined one would end there, too; a farther one may yet lock onto common points."""
 CLEAR_LEAD, FAIR_LEAD = 4.0, 0.5
 """A rival is beaten beyond doubt, or well enough for a fast answer, when its score is worse by this many times what
 chance can do."""
@@ -157,7 +159,7 @@ def from_frames(pair: PreparedPair, found: Candidates) -> Candidates:
     clouds = pair.coarse.source, pair.coarse.target
     frames = clouds[0].frame, clouds[1].frame
     poses = frame_poses(*frames, torch.cat([axis_exchanges(), axis_sweep(*frames)]))
-    middles = (each.frame.about_middle(each.points) for each in clouds)
+    middles = clouds[0].frame.about_middle(clouds[0].points), clouds[1].frame.about_middle(clouds[1].points)
     return refine_stage(pair, RigidTransform.concatenate([poses, frame_poses(*middles, sign_changes())]), found)
 
 
@@ -180,7 +182,7 @@ def refine_stage(pair: PreparedPair, poses: RigidTransform, found: Candidates) -
     few = Candidates.rank(pair.coarse, pair.coarse.gicp(poses, COARSE_GICP))
     if not misfits(pair, found):
         known = found.poses.rotation[found.near(CLEAR_LEAD * pair.chance)]
-        new = geodesic_angle(few.poses.rotation.unsqueeze(1), known).amin(-1) > DISTINCT_ANGLE
+        new = geodesic_angle(few.poses.rotation.unsqueeze(1), known).amin(-1) > KNOWN_ANGLE
         few = few[few.near(CLEAR_LEAD * pair.coarse.chance) & new]
     if not len(few.scores):
         return few

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.auto.cascade import Candidates
-from deepume.auto.confidence import describe_fit
+from deepume.auto.evidence import describe_fit
 from deepume.auto.finish import Finish
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.symmetry import explains, find_symmetry
