@@ -79,4 +79,6 @@ def _density_gradient(side: Side) -> float:
         return 0.0
     places, ratios = side.moved[covered], (here / there).log()[covered].unsqueeze(-1)
     places, ratios = places - places.mean(0), ratios - ratios.mean(0)
-    return float((places @ torch.linalg.lstsq(places, ratios).solution).std())
+    # By normal equations: a least-squares solver may round differently from call to call.
+    slope = torch.linalg.pinv(places.mT @ places, hermitian=True) @ (places.mT @ ratios)
+    return float((places @ slope).std())
