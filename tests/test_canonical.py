@@ -84,3 +84,18 @@ def test_normals_of_a_sphere_point_outward_or_inward(seed: int, batch: Batch, dt
 def test_normals_of_fewer_points_than_neighbors() -> None:
     normals = local_normals(random_cloud(0, 4), neighbors=10)
     assert worst(normals.norm(dim=-1), torch.ones(4, dtype=torch.float64)) < 1e-12
+
+
+@given(seed=seeds(), batch=batch_shapes())
+def test_a_frame_about_the_middle_has_as_much_on_either_side(seed: int, batch: Batch) -> None:
+    cloud = random_cloud(seed, *batch, 40)
+    local = principal_frame(cloud).about_middle(cloud).to_local(cloud)
+    assert worst(local.amax(-2), -local.amin(-2)) < ROUNDING[torch.float64]
+
+
+def test_the_middle_does_not_depend_on_how_densely_the_parts_are_sampled() -> None:
+    cloud = random_cloud(0, 200)
+    frame, denser = principal_frame(cloud), torch.cat([cloud, cloud[cloud[:, 0] > 0]])
+    crowded = frame._replace(centroid=denser.mean(-2))
+    assert worst(frame.about_middle(cloud).centroid, crowded.about_middle(denser).centroid) < ROUNDING[torch.float64]
+    assert worst(frame.centroid, crowded.centroid) > 0.01

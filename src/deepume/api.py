@@ -80,7 +80,9 @@ def register(
         few, few_fixed = _thin(moving, generator), _thin(fixed, generator)
     result = register_pair(few, few_fixed, entry, settings, watch)
     with watch.stage("residuals"):
-        residuals = nearest(result.target_from_source.apply(moving), fixed).distances
+        residuals = result.residuals
+        if residuals is None or few is not moving or few_fixed is not fixed:
+            residuals = nearest(result.target_from_source.apply(moving), fixed).distances
     diagnostics = diagnose_pair(few, few_fixed, entry.name, allow_scale=allow_scale)
     sizes = replace(diagnostics, source_size=len(moving), target_size=len(fixed), seconds=watch.seconds)
     return replace(result, residuals=residuals, diagnostics=sizes)
@@ -141,8 +143,9 @@ def _prepare(points: Tensor, name: str, drop_invalid: bool, place: torch.device)
 def _thin(points: Tensor, generator: torch.Generator) -> Tensor:
     """The points to compute with: not too many, and no two in one place, or the spacing of the points would be 0."""
     few = points if len(points) <= MOST_POINTS else subsample_random(points, MOST_POINTS, generator=generator)
-    heights = few @ few.new_tensor([0.5, 0.7, 0.9])  # points in one place have one height: quicker to look through
-    return few if len(torch.unique(heights)) == len(few) else torch.unique(few, dim=0)
+    # Points in one place have one height: quicker to look through.
+    heights = (few @ few.new_tensor([0.5, 0.7, 0.9])).sort(-1).values
+    return few if bool((heights.diff(dim=-1) > 0).all()) else torch.unique(few, dim=0)
 
 
 def _as_transform(initial: Any, like: Tensor, allow_scale: bool) -> RigidTransform | None:

@@ -27,6 +27,12 @@ class Frame(NamedTuple):
         """Coordinates in this frame."""
         return (points - self.centroid.unsqueeze(-2)) @ self.axes
 
+    def about_middle(self, points: Points) -> Frame:
+        """The same axes, with the origin halfway between the outermost points along each of them."""
+        local = self.to_local(points)
+        middle = (local.amin(-2) + local.amax(-2)) / 2
+        return self._replace(centroid=self.centroid + (self.axes @ middle.unsqueeze(-1)).squeeze(-1))
+
     def eigenvalue_gaps(self) -> Float[Tensor, "*batch 2"]:
         """1 - second/first and 1 - third/second variance; near 0, two axes are interchangeable."""
         larger = self.variances[..., :2].clamp_min(torch.finfo(self.variances.dtype).tiny)

@@ -81,11 +81,14 @@ def _gicp_pair(
 def align_described(
     moving: DescribedCloud, fixed: DescribedCloud, starts: RigidTransform, settings: GicpSettings
 ) -> RigidTransform:
-    """Poses ``(K,)`` of one pair, refined one by one; two-sided, the middle of both ways is taken."""
+    """Poses ``(K,)`` of one pair, refined one by one; two-sided, the middle of both ways is taken.
+
+    The way back begins where the way there ended: both end nearly at one pose, and the second has less to go.
+    """
     there = _align(moving, fixed, starts, settings)
     if not settings.two_sided:
         return there
-    return middle_pose(there, _align(fixed, moving, starts.inverse(), settings).inverse())
+    return middle_pose(there, _align(fixed, moving, there.inverse(), settings).inverse())
 
 
 @dataclass(frozen=True, slots=True)

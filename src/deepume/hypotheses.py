@@ -21,11 +21,13 @@ SWEEP_STEPS = 16
 Candidates = Float[Tensor, "*batch K 3 3"]
 
 
+@cache
 def sign_changes() -> Float[Tensor, "4 3 3"]:
     """The four proper sign patterns of three axes: the identity and the three half turns."""
     return axis_exchanges()[[_is_diagonal(matrix) for matrix in axis_exchanges()]]
 
 
+@cache
 def axis_exchanges() -> Float[Tensor, "24 3 3"]:
     """All proper permutations and sign changes of three axes: the rotation group of the cube, identity first."""
     matrices = signed_permutations()

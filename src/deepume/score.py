@@ -45,26 +45,18 @@ def score_poses(
 
 
 def surface_score(
-    source: Source,
-    target: Target,
-    target_from_source: RigidTransform,
-    truncation: float = TRUNCATION,
-    *,
-    spacings: tuple[Tensor, Tensor] | None = None,
-    normals: tuple[Tensor, Tensor] | None = None,
+    source: Source, target: Target, target_from_source: RigidTransform, truncation: float = TRUNCATION
 ) -> Scores:
     """As :func:`score_poses`, but measured along the surface normals of both clouds.
 
     Two samplings of one surface have no points in common, so nearest points prefer a pose that is slightly wrong;
-    distances along the normals do not. Needs clouds dense enough for normals. ``spacings`` and ``normals`` of source
-    and target may be given by a caller who has them.
+    distances along the normals do not. Needs clouds dense enough for normals.
     """
-    units = spacings or (sampling_distance(source), sampling_distance(target))
-    normals = normals or (local_normals(source), local_normals(target))
-    source_normals, target_normals = (each.unsqueeze(-3) for each in normals)
+    units = sampling_distance(source), sampling_distance(target)
+    source_normals, target_normals = (local_normals(each).unsqueeze(-3) for each in (source, target))
     source, target = source.unsqueeze(-3), target.unsqueeze(-3)
-    forward = _along_normals(source, source_normals, target, target_normals, target_from_source)
-    backward = _along_normals(target, target_normals, source, source_normals, target_from_source.inverse())
+    forward = _onto_surface(source, source_normals, target, target_normals, target_from_source)
+    backward = _onto_surface(target, target_normals, source, source_normals, target_from_source.inverse())
     return two_sided_score(forward, backward, *units, truncation)
 
 
@@ -77,16 +69,22 @@ def two_sided_score(
     return (onto_target.mean(-1) + onto_source.mean(-1)) / 2
 
 
-def _along_normals(
+def _onto_surface(
     moving: Source, moving_normals: Source, fixed: Target, fixed_normals: Target, pose: RigidTransform
 ) -> Tensor:
-    """Root mean square of the offsets to the nearest points, seen along the normals at both ends."""
+    """Distances to the nearest points along the normals."""
     moved = pose.apply(moving)
     rows = nearest(moved, fixed).indices.unsqueeze(-1)
     offsets = moved - gather_points(fixed, rows).squeeze(-2)
-    along_moving = (offsets * (moving_normals @ pose.rotation.mT)).sum(-1)
-    along_fixed = (offsets * gather_points(fixed_normals, rows).squeeze(-2)).sum(-1)
-    return ((along_moving.square() + along_fixed.square()) / 2).sqrt()
+    return along_normals(offsets, moving_normals @ pose.rotation.mT, gather_points(fixed_normals, rows).squeeze(-2))
+
+
+def along_normals(
+    offsets: Float[Tensor, "*batch N 3"], normals: Float[Tensor, "*batch N 3"], others: Float[Tensor, "*batch N 3"]
+) -> Float[Tensor, "*batch N"]:
+    """Root mean square of the lengths of an offset along the normals at its two ends."""
+    ends = torch.stack([offsets * normals, offsets * others]).sum(-1)
+    return ends.square().mean(0).sqrt()
 
 
 def sampling_distance(points: Source) -> Float[Tensor, "*batch"]:

@@ -11,10 +11,10 @@ from deepume.auto import Auto, cascade
 from deepume.auto.cascade import Candidates, in_doubt, search_poses
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
-from deepume.datasets import make_shape
+from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair, make_shape
 from deepume.method import Effort
 from deepume.metrics import rotation_error_deg
-from strategies import generator, random_cloud, random_motion
+from strategies import generator, random_cloud, random_motion, worst
 
 STAGES = ("from_frames", "from_network", "from_grid")
 
@@ -33,9 +33,9 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def watch(name: str):
         stage = getattr(cascade, name)
 
-        def watched(pair: PreparedPair) -> Candidates:
+        def watched(pair: PreparedPair, found: Candidates) -> Candidates:
             names.append(name)
-            return stage(pair)
+            return stage(pair, found)
 
         return watched
 
@@ -115,6 +115,15 @@ def test_a_density_gradient_does_not_lead_astray() -> None:
     assert rotation_error_deg(result.target_from_source, motion) < 3
 
 
+def test_a_long_shape_that_is_dense_at_one_end_is_not_slid_along_itself() -> None:
+    dataset = ProceduralSet(seed=2)
+    pair = make_pair(dataset, PairKey(dataset.name, Scenario.DENSITY, Law.HAAR, 1024, 95, 1))
+    assert pair.label == "wrench"
+    answer = Auto()(pair.source, pair.target).target_from_source
+    assert rotation_error_deg(answer, pair.target_from_source) < 3
+    assert worst(answer.apply(pair.source), pair.target_from_source.apply(pair.source)) < 0.1
+
+
 def test_the_search_on_big_clouds_is_short_and_its_answer_exact() -> None:
     source, target, motion = clouds("body", 8000)
     start = time.perf_counter()
@@ -130,7 +139,7 @@ def test_the_callers_pose_is_a_hypothesis_whoever_is_called_source(
     shape, motion = make_shape("chair", generator=generator(3)), random_motion(1)
     source, target = shape.sample(n, generator=generator(1)), motion.apply(shape.sample(m, generator=generator(2)))
     astray = random_motion(8, 1)
-    monkeypatch.setattr(cascade, "from_signs", lambda pair, sparing: Candidates.rank(pair, astray))
+    monkeypatch.setattr(cascade, "from_signs", lambda pair: Candidates.rank(pair.quick, astray))
     assert rotation_error_deg(Auto(Effort.FAST)(source, target).target_from_source, motion) > 10
     helped = Auto(Effort.FAST, initial=motion)(source, target)
     assert rotation_error_deg(helped.target_from_source, motion) < 5

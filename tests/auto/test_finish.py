@@ -7,6 +7,7 @@ from torch import Tensor
 from deepume import RigidTransform
 from deepume.auto.copies import are_copies, lock_onto_shared
 from deepume.auto.finish import Sampling, finish_pose
+from deepume.auto.fit import Fit
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.datasets import make_shape
@@ -52,7 +53,7 @@ def test_shared_points_fix_the_pose_to_rounding(family: str, n: int) -> None:
     pair, truth, start = prepared(*shared(family, n))
     finish = finish_pose(pair, start)
     assert finish.sampling is Sampling.SHARED
-    assert rotation_error_deg(finish.pose, truth) < 1e-6
+    assert rotation_error_deg(finish.fit.pose, truth) < 1e-6
 
 
 @pytest.mark.parametrize("family", SHAPES)
@@ -85,7 +86,7 @@ def test_noisy_copies_are_placed_better_than_by_nearest_points() -> None:
         pair, truth, start = prepared(*copies(family, 600, noise=0.03))
         finish = finish_pose(pair, start)
         assert finish.sampling is Sampling.COPIES
-        errors["ours"] += float(rotation_error_deg(finish.pose, truth))
+        errors["ours"] += float(rotation_error_deg(finish.fit.pose, truth))
         errors["icp"] += float(rotation_error_deg(pair.icp(start[None])[0], truth))
         errors["gicp"] += float(rotation_error_deg(pair.gicp(start[None], GicpSettings())[0], truth))
     assert errors["ours"] < errors["icp"]
@@ -97,6 +98,6 @@ def test_a_finished_pose_never_scores_clearly_worse_than_its_start(n: int) -> No
     pair, truth, start = prepared(*independent("chair", n))
     for pose in (truth, start, RigidTransform(random_motion(5).rotation, truth.translation)):
         finish = finish_pose(pair, pose)
-        score = pair.surface_score if pair.dense else pair.score
-        before, after = score(RigidTransform.stack([pose, finish.pose]))
+        fits = Fit.of(pair, pose), finish.fit
+        before, after = (each.surface_score if pair.dense else each.score for each in fits)
         assert after <= before * (1 + pair.chance)

@@ -6,7 +6,9 @@ from torch import Tensor
 
 from deepume import Registration, RigidTransform, Symmetry, register
 from deepume.auto import judge
-from deepume.auto.finish import Sampling
+from deepume.auto.cascade import Candidates
+from deepume.auto.finish import Finish, Sampling
+from deepume.auto.fit import Fit
 from deepume.auto.placement import prepare_pair
 from deepume.auto.symmetry import explains, find_symmetry
 from deepume.datasets import make_shape
@@ -80,8 +82,8 @@ def test_equals_that_symmetry_does_not_explain_are_ambiguous(monkeypatch: pytest
     monkeypatch.setattr(judge, "explains_as_well", lambda scores, points: torch.ones_like(scores, dtype=torch.bool))
     for degrees, expected in ((90, False), (180, False), (45, True), (120, True)):
         turned = RigidTransform(turn(Z, degrees), torch.zeros(3, dtype=torch.float64)) @ truth
-        poses = RigidTransform.stack([truth, turned])
-        assert bool(judge.judge_poses(pair, poses, Sampling.INDEPENDENT).ambiguous) is expected
+        finish, rivals = Finish(Fit.of(pair, truth), Sampling.INDEPENDENT), Candidates.rank(pair, turned[None])
+        assert bool(judge.judge_poses(pair, finish, rivals).ambiguous) is expected
 
 
 def test_without_trials_only_turns_between_the_poses_at_hand_count() -> None:

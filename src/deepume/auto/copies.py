@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.auto.matching import each_cloud_half, match_points
 from deepume.auto.prepared import DENSITY_NEIGHBOR, PreparedCloud, PreparedPair, rows_by_radius
-from deepume.distances import gather_points, k_nearest, nearest
+from deepume.distances import gather_points
 from deepume.rotation import solve_motion
 from deepume.transform import RigidTransform
 
@@ -29,9 +30,9 @@ DENSITY_QUERIES = 256
 """Points that are asked for their density; more would not tell more."""
 FEWEST_COPIES = 20
 """Smaller clouds have no local density."""
-SOFT_NEIGHBORS = 12
+SOFT_NEIGHBORS = 8
 """Points that may be the original of a noisy one."""
-SOFT_STEPS = 12
+SOFT_STEPS = 10
 SOFT_TOLERANCE = 1e-5
 
 
@@ -41,26 +42,19 @@ def lock_onto_shared(pair: PreparedPair, pose: RigidTransform) -> RigidTransform
     A robust kernel (Geman and McClure) whose scale shrinks step by step: pairs that are no copies drop out.
     """
     scale = 0.5 * torch.maximum(pair.source.spacing, pair.target.spacing)
+    near, fewest = 2 * SHARED_DISTANCE * scale, 2 * max(FEWEST_SHARED, SHARED_PART * pair.smaller_size)
     for _ in range(LOCK_STEPS):
-        source, target, distances = _pair_up(pair, pose)
-        pose = solve_motion(source, target, 1 / (1 + (distances / scale).square()).square())
-        scale = LOCK_SHRINKAGE * scale
-    source, target, distances = _pair_up(pair, pose)
-    same = distances < SHARED_DISTANCE * torch.maximum(pair.source.spacing, pair.target.spacing)
-    if int(same.sum()) < 2 * max(FEWEST_SHARED, SHARED_PART * pair.smaller_size):
-        return None
-    return solve_motion(source[same], target[same])
-
-
-def _pair_up(pair: PreparedPair, pose: RigidTransform) -> tuple[Tensor, Tensor, Tensor]:
-    """Every point of both clouds with its nearest of the other, and their distance."""
-    source, target = pair.source.points, pair.target.points
-    forward, backward = nearest(pose.apply(source), target), nearest(pose.inverse().apply(target), source)
-    return (
-        torch.cat([source, source[backward.indices]]),
-        torch.cat([target[forward.indices], target]),
-        torch.cat([forward.distances, backward.distances]),
-    )
+        source, target, distances = match_points(pair, pose)
+        weights = 1 / (1 + (distances / scale).square()).square()
+        if int((distances < near).sum()) >= fewest:
+            pose = solve_motion(source, target, (distances < near).to(distances))
+            break
+        if float(weights.sum()) < fewest / 2:  # no copies are in sight, and the kernel only gets narrower
+            return None
+        pose, scale = solve_motion(source, target, weights), LOCK_SHRINKAGE * scale
+    source, target, distances = match_points(pair, pose)
+    same = distances < near
+    return solve_motion(source[same], target[same]) if int(same.sum()) >= fewest else None
 
 
 def are_copies(pair: PreparedPair, pose: RigidTransform) -> bool:
@@ -80,7 +74,7 @@ def are_copies(pair: PreparedPair, pose: RigidTransform) -> bool:
 
 def _density_spread(moving: PreparedCloud, fixed: PreparedCloud, pose: RigidTransform) -> Float[Tensor, ""]:
     asked = rows_by_radius(moving.points, DENSITY_QUERIES)
-    there = k_nearest(pose.apply(moving.points[asked]), fixed.points, DENSITY_NEIGHBOR).distances[:, -1]
+    there = fixed.k_nearest(pose.apply(moving.points[asked]), DENSITY_NEIGHBOR).distances[:, -1]
     return (there / moving.neighbor_distances[asked, -1]).log().std()
 
 
@@ -91,11 +85,10 @@ def assign_softly(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
     alone the pose errs about a quarter more.
     """
     source, target = pair.source.points, pair.target.points
-    weights = torch.cat([torch.full((len(cloud),), 1 / len(cloud), dtype=cloud.dtype) for cloud in (source, target)])
-    variance = None
+    weights, variance = each_cloud_half(pair), None
     for _ in range(SOFT_STEPS):
-        forward = _expect_partners(source, target, pose, variance)
-        backward = _expect_partners(target, source, pose.inverse(), variance)
+        forward = _expect_partners(source, pair.target, pose, variance)
+        backward = _expect_partners(target, pair.source, pose.inverse(), variance)
         variance = (forward.variance + backward.variance) / 2
         before = pose
         pose = solve_motion(torch.cat([source, backward.points]), torch.cat([forward.points, target]), weights)
@@ -113,12 +106,12 @@ class _Partners(NamedTuple):
 
 
 def _expect_partners(
-    moving: Float[Tensor, "N 3"], fixed: Float[Tensor, "M 3"], pose: RigidTransform, variance: Tensor | None
+    moving: Float[Tensor, "N 3"], fixed: PreparedCloud, pose: RigidTransform, variance: Tensor | None
 ) -> _Partners:
     """Means over the nearest points, each as likely as Gaussian noise makes it; at first, of the nearest distances."""
-    distances, rows = k_nearest(pose.apply(moving), fixed, min(SOFT_NEIGHBORS, len(fixed)))
+    distances, rows = fixed.k_nearest(pose.apply(moving), min(SOFT_NEIGHBORS, len(fixed.points)))
     squares = distances.square()
     variance = squares[:, 0].mean() / 2 if variance is None else variance
     likely = torch.softmax(-squares / (2 * variance.clamp_min(1e-18)), -1)
-    points = (likely.unsqueeze(-1) * gather_points(fixed, rows)).sum(-2)
+    points = (likely.unsqueeze(-1) * gather_points(fixed.points, rows)).sum(-2)
     return _Partners(points, (likely * squares).sum(-1).mean() / 3)

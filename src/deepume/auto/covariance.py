@@ -6,10 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.finish import Sampling
+from deepume.auto.finish import Finish, Sampling
 from deepume.auto.prepared import PreparedPair
-from deepume.distances import nearest
-from deepume.transform import RigidTransform, cross_matrix
+from deepume.transform import cross_matrix
 
 SURFACES, SPARSE_POINTS, COPIES, SHARED = 10.0, 25.0, 4.5, 1.0
 """Factors on the variance by which 95 % of true poses fall into the ellipsoid of 95 %, on training shapes.
@@ -18,16 +17,15 @@ Least squares alone is too sure of itself: partners are chosen to be near, and r
 """
 
 
-def pose_covariance(pair: PreparedPair, pose: RigidTransform, sampling: Sampling) -> Float[Tensor, "6 6"]:
+def pose_covariance(pair: PreparedPair, finish: Finish) -> Float[Tensor, "6 6"]:
     """Covariance of (rotation vector, translation) for a perturbation on the left, in the frame of the target.
 
     A point q moved by a small motion (w, v) goes to q + w x q + v. Least squares gives the inverse of the sum of
     J^T J, times the variance of the residuals: along the normals where surfaces are laid on each other, in all
     directions where points are matched with points.
     """
-    moved = pose.apply(pair.source.points)
-    partners = nearest(moved, pair.target.points)
-    offsets = moved - pair.target.points[partners.indices]
+    side, sampling = finish.fit.forward, finish.sampling
+    moved, partners, offsets = side.moved, side.partners, side.offsets
     eye = torch.eye(3, dtype=moved.dtype).expand(len(moved), 3, 3)
     jacobian = torch.cat([-cross_matrix(moved), eye], -1)
     if sampling is Sampling.INDEPENDENT and pair.dense:

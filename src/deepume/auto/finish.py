@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
 from deepume.auto.copies import are_copies, assign_softly, lock_onto_shared
+from deepume.auto.fit import Fit
+from deepume.auto.matching import bring_points_closer
 from deepume.auto.network import improve_pose
 from deepume.auto.prepared import PreparedPair
 from deepume.gicp import GicpSettings
-from deepume.icp import IcpSettings
 from deepume.transform import RigidTransform
 
-FINE_GICP = GicpSettings()
-FINE_ICP = IcpSettings(iterations=20, tolerance=1e-4)
+FINE_GICP = GicpSettings(iterations=10, tolerance=1e-3)
+"""Further steps exchange partners to and fro, and bring the pose no closer to the truth."""
 COMMON_SCORE = 0.93
 """Independent samplings of a surface score 1, give or take 0.05 with 1,024 points; points in common bring it down."""
 
@@ -36,8 +33,12 @@ class Sampling(StrEnum):
 class Finish(NamedTuple):
     """A pose at the accuracy that the sampling allows."""
 
-    pose: RigidTransform
+    fit: Fit
     sampling: Sampling
+
+    def swapped(self) -> Finish:
+        """The same, the other cloud called source."""
+        return Finish(self.fit.swapped(), self.sampling)
 
 
 def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = True) -> Finish:
@@ -47,33 +48,26 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = Tru
     sampled surfaces are laid on each other along their normals, and clouds too sparse for normals are matched point
     by point, with the last word to the network.
     """
-    copies = are_copies(pair, pose)
-    if copies or not pair.dense or float(pair.score(pose[None])) < COMMON_SCORE:
-        closer = _better(pair.score, pose, pair.icp(pose[None], FINE_ICP)[0])
-        shared = lock_onto_shared(pair, closer)
+    fit, copies = Fit.of(pair, pose), are_copies(pair, pose)
+    if copies or not pair.dense or fit.score < COMMON_SCORE:
+        closer = Fit.of(pair, bring_points_closer(pair, pose))
+        closer = closer if closer.score < fit.score else fit
+        shared = lock_onto_shared(pair, closer.pose)
         if shared is not None:
-            return Finish(shared, Sampling.SHARED)
+            return Finish(Fit.of(pair, shared), Sampling.SHARED)
         if copies:
-            return Finish(assign_softly(pair, closer), Sampling.COPIES)
-        pose = pose if pair.dense else closer
+            return Finish(Fit.of(pair, assign_softly(pair, closer.pose)), Sampling.COPIES)
+        fit = fit if pair.dense else closer
     if pair.dense:
-        fine = pair.gicp(pose[None], FINE_GICP)[0]
-        return Finish(_better(pair.surface_score, pose, fine), Sampling.INDEPENDENT)
-    return Finish(_by_network(pair, pose) if learned else pose, Sampling.INDEPENDENT)
+        fine = Fit.of(pair, pair.gicp(pose[None], FINE_GICP)[0])
+        return Finish(fine if fine.surface_score < fit.surface_score else fit, Sampling.INDEPENDENT)
+    return Finish(_by_network(pair, fit) if learned else fit, Sampling.INDEPENDENT)
 
 
-def _by_network(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
+def _by_network(pair: PreparedPair, fit: Fit) -> Fit:
     """What the network makes of the pose, unless the clouds fit worse there than chance allows.
 
     Sparse clouds leave several poses equally close; ICP takes one by accident, the network knows shapes.
     """
-    improved = improve_pose(pair, pose)
-    before, after = pair.score(RigidTransform.stack([pose, improved]))
-    return improved if float(after) <= float(before) * (1 + pair.chance) else pose
-
-
-def _better(
-    score: Callable[[RigidTransform], Tensor], start: RigidTransform, refined: RigidTransform
-) -> RigidTransform:
-    before, after = score(RigidTransform.stack([start, refined]))
-    return refined if bool(torch.lt(after, before)) else start
+    improved = Fit.of(pair, improve_pose(pair, fit.pose))
+    return improved if improved.score <= fit.score * (1 + pair.chance) else fit

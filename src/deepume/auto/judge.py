@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from deepume.auto.confidence import describe_fit
-from deepume.auto.finish import Sampling
+from deepume.auto.cascade import Candidates
+from deepume.auto.evidence import describe_fit
+from deepume.auto.finish import Finish
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.symmetry import explains, find_symmetry
 from deepume.result import Symmetry
@@ -24,6 +25,7 @@ SYMMETRIC_SLACK = 2.0
 class Judgement:
     """Poses of one pair compared; the first is the answer."""
 
+    poses: RigidTransform
     scores: Float[Tensor, "K"]
     as_well: Bool[Tensor, "K"]
     """Poses that fit as well as the answer does."""
@@ -34,14 +36,16 @@ class Judgement:
     """What confidence is computed from."""
 
 
-def judge_poses(pair: PreparedPair, poses: RigidTransform, sampling: Sampling, *, trials: bool = True) -> Judgement:
-    """Compare ``(K,)`` distinct poses, of which the first is the answer; with ``trials``, try turns besides them."""
-    scores, answer = pair.score(poses), poses[0]
+def judge_poses(pair: PreparedPair, finish: Finish, rivals: Candidates, *, trials: bool = True) -> Judgement:
+    """Compare the answer with its distinct rivals; with ``trials``, try turns besides them."""
+    answer = finish.fit.pose
+    poses = RigidTransform.concatenate([answer[None], rivals.poses])
+    scores = torch.cat([rivals.scores.new_tensor([finish.fit.score]), rivals.scores])
     as_well = explains_as_well(scores, len(pair.source.points) + len(pair.target.points))
     symmetry = find_symmetry(pair.for_search, poses, scores, trials=trials)
     same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
-    rivals = scores[~same]
-    features = describe_fit(pair, answer, sampling, float(rivals.min()) if len(rivals) else None)
+    others = scores[~same]
+    features = describe_fit(pair, finish, float(others.min()) if len(others) else None)
     # Rivals are refined less far than the answer: where symmetry explains them, a little more may be missing.
     nearly = scores <= scores[0] * (1 + SYMMETRIC_SLACK * pair.chance) + EXACT_SCORE
-    return Judgement(scores, as_well | (same & nearly), symmetry, (as_well & ~same).any(), features)
+    return Judgement(poses, scores, as_well | (same & nearly), symmetry, (as_well & ~same).any(), features)

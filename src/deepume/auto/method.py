@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.cascade import search_poses
+from deepume.auto.cascade import Candidates, search_poses
 from deepume.auto.confidence import probability
 from deepume.auto.covariance import pose_covariance
-from deepume.auto.finish import Sampling, finish_pose
+from deepume.auto.finish import Finish, finish_pose
 from deepume.auto.judge import Judgement, judge_poses
 from deepume.auto.placement import Placement, must_swap, prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.stack import stack_results, to_dtype
-from deepume.distances import nearest
 from deepume.method import Claim, Effort, MethodEntry
 from deepume.result import Hypothesis, Registration
 from deepume.score import MOST_HYPOTHESES
@@ -49,28 +48,28 @@ class Auto:
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         pair, placement = prepare_pair(source, target)
         given = None if self.initial is None else placement.enter(self.initial.to(pair.source.points)[None])
-        poses, sampling = self.find(pair, given, deadline)
-        judgement = judge_poses(pair, poses, sampling, trials=self.effort is not Effort.FAST)
-        return to_dtype(conclude(pair, placement, poses, sampling, judgement), source)
+        finish, rivals = self.find(pair, given, deadline)
+        judgement = judge_poses(pair, finish, rivals, trials=self.effort is not Effort.FAST)
+        return to_dtype(conclude(pair, placement, finish, judgement), source)
 
     def find(
-        self, pair: PreparedPair, given: RigidTransform | None, deadline: float | None
-    ) -> tuple[RigidTransform, Sampling]:
-        """Distinct poses, the finished one first, and how the clouds were seen to be sampled."""
+        self, pair: PreparedPair, given: RigidTransform | None = None, deadline: float | None = None
+    ) -> tuple[Finish, Candidates]:
+        """The finished pose, and the distinct poses that it has beaten."""
         if must_swap(pair):
             given = None if given is None else given.inverse()
-            poses, sampling = self.find(pair.swapped(), given, deadline)
-            return poses.inverse(), sampling
+            finish, rivals = self.find(pair.swapped(), given, deadline)
+            return finish.swapped(), Candidates(rivals.poses.inverse(), rivals.scores)
         found = search_poses(pair, self.effort, deadline, given, learned=self.learned)
-        finish = finish_pose(pair, found.poses[0], learned=self.learned)
-        return RigidTransform.concatenate([finish.pose[None], found.poses[1:MOST_HYPOTHESES]]), finish.sampling
+        rivals = found[1:MOST_HYPOTHESES]
+        if not pair.searched_whole:
+            rivals = Candidates(rivals.poses, pair.score(rivals.poses))
+        return finish_pose(pair, found.poses[0], learned=self.learned), rivals
 
 
-def conclude(
-    pair: PreparedPair, placement: Placement, poses: RigidTransform, sampling: Sampling, judgement: Judgement
-) -> Registration:
-    """Everything that is said of the first of the poses, in the frame of the clouds as they were given."""
-    best, restored = poses[0], placement.restore(poses)
+def conclude(pair: PreparedPair, placement: Placement, finish: Finish, judgement: Judgement) -> Registration:
+    """Everything that is said of the finished pose, in the frame of the clouds as they were given."""
+    restored = placement.restore(judgement.poses)
     return Registration(
         target_from_source=restored[0],
         score=judgement.scores[0],
@@ -80,8 +79,8 @@ def conclude(
         ),
         confidence=probability(judgement.features),
         symmetry=judgement.symmetry,
-        residuals=placement.unit * nearest(best.apply(pair.source.points), pair.target.points).distances,
-        covariance=placement.restore_covariance(pose_covariance(pair, best, sampling)),
+        residuals=placement.unit * finish.fit.forward.partners.distances,
+        covariance=placement.restore_covariance(pose_covariance(pair, finish)),
     )
 
 

@@ -8,22 +8,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepume.canonical import Frame, principal_frame
 from deepume.clouds import center, subsample_farthest
-from deepume.distances import k_nearest
+from deepume.distances import Neighbors
 from deepume.gicp import DescribedCloud, GicpSettings, align_described, describe_cloud
 from deepume.icp import IcpSettings, refine_icp
-from deepume.score import NEIGHBOR_SPREAD, surface_score, two_sided_score
+from deepume.score import NEIGHBOR_SPREAD, two_sided_score
 from deepume.transform import RigidTransform
 
 Cloud = Float[Tensor, "N 3"]
 
 SEARCH_POINTS = 1024
 """Poses are sought on at most this many points of each cloud; all of them take part in the last refinement."""
+QUICK_POINTS = 256
+"""Points on which the first four hypotheses are refined."""
 COARSE_POINTS = 128
 """Points, spread evenly, on which many hypotheses are refined."""
 DENSE_POINTS = 200
@@ -41,7 +44,7 @@ class PreparedCloud:
     @cached_property
     def neighbor_distances(self) -> Float[Tensor, "N k"]:
         """Distances to the nearest points of the same cloud, the point itself first."""
-        return k_nearest(self.points, self.points, min(DENSITY_NEIGHBOR, len(self.points))).distances
+        return self.k_nearest(self.points, min(DENSITY_NEIGHBOR, len(self.points))).distances
 
     @cached_property
     def spacing(self) -> Float[Tensor, ""]:
@@ -55,10 +58,18 @@ class PreparedCloud:
 
         return small_gicp.KdTree(self.points.numpy())
 
-    def distances_of(self, queries: Float[Tensor, "K M 3"]) -> Float[Tensor, "K M"]:
-        """Distance from each query to the nearest point."""
-        _, squares = self.tree.batch_knn_search(queries.reshape(-1, 3).numpy(), 1)
-        return torch.from_numpy(squares).sqrt().reshape(queries.shape[:-1])
+    def k_nearest(self, queries: Float[Tensor, "*batch M 3"], k: int) -> Neighbors:
+        """As :func:`deepume.distances.k_nearest`, with the tree at hand."""
+        rows, squares = self.tree.batch_knn_search(queries.reshape(-1, 3).numpy(), k)
+        shape = (*queries.shape[:-1], k)
+        return Neighbors(
+            torch.from_numpy(squares).sqrt().reshape(shape), torch.from_numpy(rows.view(np.int64)).reshape(shape)
+        )
+
+    def nearest(self, queries: Float[Tensor, "*batch M 3"]) -> Neighbors:
+        """As :func:`deepume.distances.nearest`, with the tree at hand."""
+        distances, rows = self.k_nearest(queries, 1)
+        return Neighbors(distances.squeeze(-1), rows.squeeze(-1))
 
     @cached_property
     def local_spacing(self) -> Float[Tensor, "N"]:
@@ -110,6 +121,16 @@ class PreparedPair:
         """The pair with at most :data:`SEARCH_POINTS` points in each cloud."""
         return self.thinned(SEARCH_POINTS)
 
+    @property
+    def searched_whole(self) -> bool:
+        """True where the search leaves no point out."""
+        return max(len(self.source.points), len(self.target.points)) <= SEARCH_POINTS
+
+    @cached_property
+    def quick(self) -> PreparedPair:
+        """The pair with at most :data:`QUICK_POINTS` points in each cloud, if it is dense."""
+        return self.thinned(QUICK_POINTS) if self.dense else self
+
     def thinned(self, count: int) -> PreparedPair:
         """The pair with at most ``count`` points in each cloud, taken as they come."""
         return self._with(thin_by_radius, count)
@@ -124,16 +145,15 @@ class PreparedPair:
         few = (each if len(each.points) <= count else PreparedCloud(thin(each.points, count)) for each in clouds)
         return PreparedPair(*few)
 
-    def score(self, poses: RigidTransform) -> Float[Tensor, "K"]:
-        """:func:`deepume.score.score_poses` with spacings and trees at hand."""
-        forward = self.target.distances_of(poses.apply(self.source.points.unsqueeze(-3)))
-        backward = self.source.distances_of(poses.inverse().apply(self.target.points.unsqueeze(-3)))
-        return two_sided_score(forward, backward, self.source.spacing, self.target.spacing)
+    def score(self, poses: RigidTransform, asking: PreparedPair | None = None) -> Float[Tensor, "K"]:
+        """:func:`deepume.score.score_poses` with spacings and trees at hand.
 
-    def surface_score(self, poses: RigidTransform) -> Float[Tensor, "K"]:
-        """:func:`deepume.score.surface_score` with spacings and normals at hand."""
-        spacings, normals = (self.source.spacing, self.target.spacing), (self.source.normals, self.target.normals)
-        return surface_score(self.source.points, self.target.points, poses, spacings=spacings, normals=normals)
+        When only the points of a smaller pair are ``asking`` for their nearest ones, the score is an estimate.
+        """
+        source, target = ((asking or self).source.points, (asking or self).target.points)
+        forward = self.target.nearest(poses.apply(source.unsqueeze(-3))).distances
+        backward = self.source.nearest(poses.inverse().apply(target.unsqueeze(-3))).distances
+        return two_sided_score(forward, backward, self.source.spacing, self.target.spacing)
 
     @property
     def dense(self) -> bool:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.auto.cascade import refine_whole
 from deepume.auto.prepared import PreparedPair
+from deepume.gicp import GicpSettings
 from deepume.hypotheses import ALIKE
 from deepume.result import Symmetry
 from deepume.rotation import geodesic_angle
 from deepume.score import EXACT_SCORE
 from deepume.transform import RigidTransform, rotation_angle, rotation_from_vector
 
+TRIAL_GICP = GicpSettings(iterations=5, tolerance=1e-3, two_sided=False)
+"""A turn of the best pose about an axis of symmetry has little left to move."""
 ORDERS = (8, 7, 6, 5, 4, 3, 2)
 """Finite orders that are looked for, largest first: order 6 contains 3 and 2."""
 ODD_ANGLES_DEG = (17.0, 37.0, 101.0, 163.0)
@@ -93,28 +98,44 @@ def _order_about(
     pair: PreparedPair, pose: RigidTransform, axis: Float[Tensor, "3"], known: Float[Tensor, "K 3 3"], trials: bool
 ) -> int:
     """Order of the symmetry about an axis: 0 continuous, 1 none. Turns that are ``known`` to fit need no trial."""
-    parts = sorted({m / order for order in ORDERS for m in range(1, order // 2 + 1)})
-    angles = torch.tensor([*ODD_ANGLES_DEG, *(360 * part for part in parts)], dtype=torch.float64)
-    turns = rotation_from_vector(torch.deg2rad(angles).unsqueeze(-1) * axis)
-    both_ways = torch.cat([known, known.mT])
-    seen = torch.rad2deg(geodesic_angle(turns.unsqueeze(1), both_ways)).amin(-1) < STAYS_DEG
-    fits = (seen | _turns_fit(pair, pose, turns)).tolist() if trials else seen.tolist()
-    odd, even = fits[: len(ODD_ANGLES_DEG)], dict(zip(parts, fits[len(ODD_ANGLES_DEG) :], strict=True))
+    odd = _which_fit(pair, pose, axis, ODD_ANGLES_DEG, known, trials)
     if sum(odd) >= len(odd) - 1:  # one may fail by chance
         return 0
-    whole = (order for order in ORDERS if all(even[m / order] for m in range(1, order // 2 + 1)))
-    return next(whole, 1)
+    parts = sorted({m / order for order in ORDERS for m in range(1, order // 2 + 1)})
+    fits = dict(zip(parts, _which_fit(pair, pose, axis, [360 * part for part in parts], known, trials), strict=True))
+    return next((order for order in ORDERS if all(fits[m / order] for m in range(1, order // 2 + 1))), 1)
+
+
+def _which_fit(
+    pair: PreparedPair,
+    pose: RigidTransform,
+    axis: Float[Tensor, "3"],
+    angles_deg: Sequence[float],
+    known: Float[Tensor, "K 3 3"],
+    trials: bool,
+) -> list[bool]:
+    """Which turns about an axis are known to fit or, on trial, do."""
+    angles = torch.deg2rad(torch.tensor(angles_deg, dtype=torch.float64))
+    turns = rotation_from_vector(angles.unsqueeze(-1) * axis)
+    both_ways = torch.cat([known, known.mT])
+    seen = torch.rad2deg(geodesic_angle(turns.unsqueeze(1), both_ways)).amin(-1) < STAYS_DEG
+    if trials:
+        seen = seen.masked_scatter(~seen, _turns_fit(pair, pose, turns[~seen]))
+    return seen.tolist()
 
 
 def _turns_fit(pair: PreparedPair, pose: RigidTransform, turns: Float[Tensor, "K 3 3"]) -> Bool[Tensor, "K"]:
-    """Which turned poses fit as well as the pose does, and stay where they are when refined."""
+    """Which turned poses fit as well as the pose does, and stay where they are when refined.
+
+    Few points tell which are not worth refining.
+    """
     starts = RigidTransform(turns, torch.zeros(len(turns), 3, dtype=torch.float64)) @ pose[None]
     best = pair.score(pose[None])
-    fits = pair.score(starts) <= ROUGHLY * best + EXACT_SCORE
+    fits = pair.score(starts, asking=pair.quick) <= ROUGHLY * best + EXACT_SCORE
     if not bool(fits.any()):
         return fits
     starts = starts[fits]
-    refined = refine_whole(pair, starts)
+    refined = pair.gicp(starts, TRIAL_GICP) if pair.dense else refine_whole(pair, starts)
     stayed = torch.rad2deg(geodesic_angle(refined.rotation, starts.rotation)) < STAYS_DEG
     as_well = pair.score(refined) <= best * (1 + TOLERANCE * pair.chance) + EXACT_SCORE
     return fits.masked_scatter(fits, stayed & as_well)

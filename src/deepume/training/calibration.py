@@ -16,7 +16,8 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy
 
 from deepume.auto import Auto
-from deepume.auto.confidence import FEATURES, probability
+from deepume.auto.confidence import probability
+from deepume.auto.evidence import FEATURES
 from deepume.auto.judge import judge_poses
 from deepume.auto.placement import prepare_pair
 from deepume.datasets import Dataset, Law, Pair, PairKey, Scenario, make_pair, open_set
@@ -27,8 +28,9 @@ SCENARIOS = (*(each for each in Scenario if each is not Scenario.PAPER_TRAINING)
 """All of them, different objects twice: they alone have no right answer."""
 PARTIAL = (Scenario.OVERLAP, Scenario.OCCLUSION)
 """Where the clouds show different parts, a wrong pose can bring them closer than the true one."""
-PARTIAL_WEIGHT = 0.1
-"""What such a pair counts in the fit: the method is for whole objects, but must not be sure of itself there."""
+WEIGHTS = {Scenario.OVERLAP: 0.1, Scenario.OCCLUSION: 0.1, Scenario.DENSITY: 3.0, Scenario.DIFFERENT: 2.0}
+"""What a pair counts in the fit where it is not 1. The method is for whole objects, but must not be sure of itself on
+parts; uneven samplings of one object and different objects look alike, so that both need a say in where they part."""
 HIDDEN = 8
 """Units of the hidden layer."""
 DECAY = 1e-3
@@ -58,9 +60,9 @@ def draw_outcomes(dataset: Dataset, pairs: int, *, seed: int = 0) -> Iterator[Ou
 def measure(pair: Pair) -> Outcome:
     """Register one pair. Different objects have no right answer; parts of one are right by the rotation alone."""
     prepared, placement = prepare_pair(pair.source, pair.target)
-    poses, sampling = Auto().find(prepared, None, None)
-    judgement = judge_poses(prepared, poses, sampling)
-    answer = placement.restore(poses)[0]
+    finish, rivals = Auto().find(prepared)
+    judgement = judge_poses(prepared, finish, rivals)
+    answer = placement.restore(judgement.poses)[0]
     if pair.key.scenario in PARTIAL:
         right = float(rotation_error_deg(answer, pair.target_from_source)) <= RIGHT_ANGLE_DEG
     else:
@@ -73,7 +75,7 @@ def fit(outcomes: Sequence[Outcome], *, seed: int = 0) -> dict[str, Tensor]:
     """Weights of :func:`deepume.auto.confidence.probability` by maximum likelihood with weight decay."""
     features = torch.tensor([each.features for each in outcomes], dtype=torch.float64)
     right = torch.tensor([float(each.right) for each in outcomes], dtype=torch.float64)
-    counts = torch.tensor([PARTIAL_WEIGHT if each.scenario in PARTIAL else 1.0 for each in outcomes])
+    counts = torch.tensor([WEIGHTS.get(Scenario(each.scenario), 1.0) for each in outcomes])
     generator = torch.Generator().manual_seed(seed)
     shapes = {"hidden": (len(FEATURES), HIDDEN), "hidden_bias": (HIDDEN,), "output": (HIDDEN,), "output_bias": ()}
     weights = {

@@ -1,0 +1,81 @@
+"""A pose of a pair with the partners of all points: found once, asked by every measure of how well the pose fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.auto.prepared import PreparedCloud, PreparedPair
+from deepume.distances import Neighbors
+from deepume.score import along_normals, two_sided_score
+from deepume.transform import RigidTransform
+
+
+@dataclass(frozen=True)
+class Side:
+    """One cloud laid on the other: where its points come to lie, and the nearest points there."""
+
+    moving: PreparedCloud
+    fixed: PreparedCloud
+    pose: RigidTransform
+
+    @cached_property
+    def moved(self) -> Float[Tensor, "N 3"]:
+        """The moving cloud in its place."""
+        return self.pose.apply(self.moving.points)
+
+    @cached_property
+    def partners(self) -> Neighbors:
+        """The nearest point of the fixed cloud for each moved one."""
+        return self.fixed.nearest(self.moved)
+
+    @cached_property
+    def offsets(self) -> Float[Tensor, "N 3"]:
+        """From the partners to the moved points."""
+        return self.moved - self.fixed.points[self.partners.indices]
+
+    def off_surface(self) -> Float[Tensor, "N"]:
+        """Distances along the normals at both ends."""
+        normals = self.fixed.normals[self.partners.indices]
+        return along_normals(self.offsets, self.moving.normals @ self.pose.rotation.mT, normals)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A pose of a pair, seen from both clouds."""
+
+    forward: Side
+    """The source on the target."""
+    backward: Side
+    """The target on the source."""
+
+    @classmethod
+    def of(cls, pair: PreparedPair, pose: RigidTransform) -> Fit:
+        """The fit of a single pose."""
+        return cls(Side(pair.source, pair.target, pose), Side(pair.target, pair.source, pose.inverse()))
+
+    @property
+    def pose(self) -> RigidTransform:
+        """Target from source."""
+        return self.forward.pose
+
+    def swapped(self) -> Fit:
+        """The same fit, the other cloud called source."""
+        return Fit(self.backward, self.forward)
+
+    @cached_property
+    def score(self) -> float:
+        """:func:`deepume.score.score_poses` of the pose."""
+        return self._mean_of(self.forward.partners.distances, self.backward.partners.distances)
+
+    @cached_property
+    def surface_score(self) -> float:
+        """:func:`deepume.score.surface_score` of the pose."""
+        return self._mean_of(self.forward.off_surface(), self.backward.off_surface())
+
+    def _mean_of(self, forward: Float[Tensor, "N"], backward: Float[Tensor, "M"]) -> float:
+        spacings = self.forward.moving.spacing, self.forward.fixed.spacing
+        return float(two_sided_score(forward[None], backward[None], *spacings))
