@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+TRAINED := $(basename $(notdir $(wildcard results/training/*.jsonl)))
 
 .PHONY: demo test test-slow browser check format figures clean
 
@@ -32,7 +33,7 @@ format: $(INSTALLED)  ## mend format and lint
 
 figures: demo browser  ## the pictures of the README and the docs; screenshots are those of the tests
 	cp demo/demo.png docs/pictures/demo.png
-	for name in deepume deepume-small deepume-paper; do \
+	for name in $(TRAINED); do \
 		$(BIN)/python -m deepume.viewer results/training/$$name.jsonl docs/pictures/training-$$name.png; done
 	$(BIN)/python -m pytest tests/browser -k "readable or screenshot" --pictures docs/pictures
 

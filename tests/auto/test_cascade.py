@@ -8,7 +8,8 @@ from torch import Tensor
 
 from deepume import RigidTransform
 from deepume.auto import Auto, cascade
-from deepume.auto.cascade import Candidates, in_doubt, search_poses
+from deepume.auto.candidates import Candidates, in_doubt
+from deepume.auto.cascade import search_poses
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair, make_shape

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from deepume import Registration, RigidTransform, Symmetry, register
 from deepume.auto import judge
-from deepume.auto.cascade import Candidates
+from deepume.auto.candidates import Candidates
 from deepume.auto.finish import Finish, Sampling
 from deepume.auto.fit import Fit
 from deepume.auto.placement import prepare_pair

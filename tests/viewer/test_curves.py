@@ -30,3 +30,10 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("hello")
     with pytest.raises(FileFormatError, match=r"log\.jsonl"):
         draw_curves(tmp_path / "log.txt", tmp_path / "curves.png")
+
+
+def test_steps_that_a_resumed_run_did_again_are_drawn_once(tmp_path: Path) -> None:
+    seconds = {"start": [0], "train": [10, 20], "resume": [15], "again": [18, 30]}
+    lines = [{"event": name, "seconds": each} for name, times in seconds.items() for each in times]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert [event["seconds"] for event in read_events(tmp_path / "log.jsonl")] == [0, 10, 15, 18, 30]

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from deepume.auto.cascade import Candidates
+from deepume.auto.candidates import Candidates
 from deepume.auto.evidence import describe_fit
 from deepume.auto.finish import Finish
 from deepume.auto.prepared import PreparedPair

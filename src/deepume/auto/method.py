@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.cascade import Candidates, search_poses
+from deepume.auto.candidates import Candidates
+from deepume.auto.cascade import search_poses
 from deepume.auto.confidence import probability
 from deepume.auto.covariance import pose_covariance
 from deepume.auto.finish import Finish, finish_pose

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from deepume.auto.cascade import refine_whole
+from deepume.auto.candidates import refine_whole
 from deepume.auto.prepared import PreparedPair
 from deepume.gicp import GicpSettings
 from deepume.hypotheses import ALIKE

@@ -31,9 +31,14 @@ def draw_curves(log: Path, picture: Path) -> None:
 
 
 def read_events(log: Path) -> list[dict[str, Any]]:
-    """Events of a log, one JSON object a line."""
+    """Events of a log, one JSON object a line; what a resumed run did a second time counts as it was done then."""
     try:
-        return [json.loads(line) for line in log.read_text().splitlines()]
+        events: list[dict[str, Any]] = []
+        for event in map(json.loads, log.read_text().splitlines()):
+            while events and events[-1]["seconds"] > event["seconds"]:
+                events.pop()
+            events.append(event)
+        return events
     except (OSError, json.JSONDecodeError) as error:
         raise FileFormatError(f"{log} is not the log of a training run ({error}). Pass its log.jsonl.") from error
 
