@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.auto.cloud import DENSITY_NEIGHBOR, PreparedCloud, rows_by_radius
 from deepume.auto.matching import each_cloud_half, match_points
-from deepume.auto.prepared import DENSITY_NEIGHBOR, PreparedCloud, PreparedPair, rows_by_radius
+from deepume.auto.prepared import PreparedPair
 from deepume.distances import gather_points
 from deepume.rotation import solve_motion
 from deepume.transform import RigidTransform

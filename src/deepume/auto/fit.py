@@ -8,7 +8,8 @@ from functools import cached_property
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.prepared import PreparedCloud, PreparedPair
+from deepume.auto.cloud import PreparedCloud
+from deepume.auto.prepared import PreparedPair
 from deepume.distances import Neighbors
 from deepume.score import along_normals, two_sided_score
 from deepume.transform import RigidTransform

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.prepared import PreparedCloud, PreparedPair
+from deepume.auto.cloud import PreparedCloud
+from deepume.auto.prepared import PreparedPair
 from deepume.clouds import center, centroid, rms_radius
 from deepume.transform import RigidTransform, move_covariance
 

@@ -1,0 +1,98 @@
+"""A cloud with what every step needs of it, computed once: tree, spacings, neighborhoods, frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from deepume.canonical import Frame, principal_frame
+from deepume.clouds import center
+from deepume.distances import Neighbors
+from deepume.gicp import DescribedCloud, describe_cloud
+
+Cloud = Float[Tensor, "N 3"]
+
+DENSITY_NEIGHBOR = 8
+"""Neighbor whose distance tells how densely a cloud is sampled around a point."""
+
+
+@dataclass(frozen=True)
+class PreparedCloud:
+    """One cloud about its centroid, in double precision on CPU."""
+
+    points: Cloud
+
+    @cached_property
+    def neighbor_distances(self) -> Float[Tensor, "N k"]:
+        """Distances to the nearest points of the same cloud, the point itself first."""
+        return self.k_nearest(self.points, min(DENSITY_NEIGHBOR, len(self.points))).distances
+
+    @cached_property
+    def spacing(self) -> Float[Tensor, ""]:
+        """Mean distance to the nearest other point, kept above rounding."""
+        return torch.maximum(self.neighbor_distances[:, 1].mean(), 1e-9 * self.points.abs().max())
+
+    @cached_property
+    def tree(self) -> Any:
+        """Finds nearest points."""
+        import small_gicp  # compiled, and needed only once a pair is registered
+
+        return small_gicp.KdTree(self.points.numpy())
+
+    def k_nearest(self, queries: Float[Tensor, "*batch M 3"], k: int) -> Neighbors:
+        """As :func:`deepume.distances.k_nearest`, with the tree at hand."""
+        rows, squares = self.tree.batch_knn_search(queries.reshape(-1, 3).numpy(), k)
+        shape = (*queries.shape[:-1], k)
+        return Neighbors(
+            torch.from_numpy(squares).sqrt().reshape(shape), torch.from_numpy(rows.view(np.int64)).reshape(shape)
+        )
+
+    def nearest(self, queries: Float[Tensor, "*batch M 3"]) -> Neighbors:
+        """As :func:`deepume.distances.nearest`, with the tree at hand."""
+        distances, rows = self.k_nearest(queries, 1)
+        return Neighbors(distances.squeeze(-1), rows.squeeze(-1))
+
+    @cached_property
+    def local_spacing(self) -> Float[Tensor, "N"]:
+        """The spacing around each point, from the distance to its last neighbor: whatever the density elsewhere."""
+        last = self.neighbor_distances.shape[-1] - 1
+        # The mean distance to the k-th neighbor on a surface is Gamma(k + 1/2) / Gamma(k) times a length.
+        growth = math.gamma(last + 0.5) / math.gamma(last) / math.gamma(1.5)
+        return torch.maximum(self.neighbor_distances[:, -1] / growth, 1e-9 * self.points.abs().max())
+
+    @cached_property
+    def described(self) -> DescribedCloud:
+        """The cloud with its tree and covariances, for GICP."""
+        return describe_cloud(self.points, spacing=float(self.spacing))
+
+    @cached_property
+    def normals(self) -> Cloud:
+        """Unit normal at each point, of arbitrary sign."""
+        return torch.from_numpy(self.described.cloud.normals()[:, :3])
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Principal frame."""
+        return principal_frame(self.points)
+
+
+def thin_by_radius(points: Cloud, count: int) -> Float[Tensor, "K 3"]:
+    """``count`` of the points, at distances from the centroid as they come."""
+    return points[rows_by_radius(points, count)]
+
+
+def rows_by_radius(points: Cloud, count: int) -> Int[Tensor, "K"]:
+    """At most ``count`` rows, evenly spaced in the order of the distance from the centroid.
+
+    Turns with the cloud, does not depend on the order of the points, and takes no more than a sort.
+    """
+    order = center(points).square().sum(-1).argsort(stable=True)
+    steps = torch.linspace(0, len(points) - 1, min(count, len(points)), dtype=torch.float64)
+    return order[steps.round().long()]
