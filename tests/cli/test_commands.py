@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deepume import list_methods
+from deepume import __version__, list_methods
 from deepume.benchmark import read_record
 
 
@@ -33,6 +33,11 @@ def test_demo_of_an_unknown_shape_lists_the_known(run, tmp_path: Path) -> None:
     outcome = run("demo", "-o", tmp_path, "--shape", "airplan")
     assert outcome.code == 2
     assert "Did you mean 'airplane'" in outcome.err
+
+
+def test_the_version_is_told(run) -> None:
+    outcome = run("--version")
+    assert (outcome.code, outcome.out) == (0, f"deepume {__version__}\n")
 
 
 def test_methods_lists_every_method(run) -> None:

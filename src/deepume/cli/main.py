@@ -6,12 +6,16 @@ import sys
 import traceback
 from typing import Annotated
 
+from deepume import __version__
 from deepume.errors import DeepumeError
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and leave with its exit code; ``--debug`` anywhere shows the traceback of a failure."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words == ["--version"]:
+        print(f"deepume {__version__}")
+        sys.exit(0)
     debug = "--debug" in words
     sys.exit(_run([word for word in words if word != "--debug"], debug))
 
@@ -66,7 +70,7 @@ def _parse(words: list[str]):
     )
     description = (
         "Find the rigid motion between two point clouds of one object. Exit status: 0 sure, 3 not sure, 2 bad input, "
-        "1 a fault of ours. --debug shows the traceback of a failure."
+        "1 a fault of ours. --debug shows the traceback of a failure, --version the version."
     )
     return tyro.cli(Command, prog="deepume", description=description, args=words)
 
