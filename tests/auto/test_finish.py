@@ -6,7 +6,7 @@ from torch import Tensor
 
 from deepume import RigidTransform
 from deepume.auto.copies import are_copies, lock_onto_shared
-from deepume.auto.finish import Sampling, finish_pose
+from deepume.auto.finish import FINE_GICP, Sampling, finish_pose
 from deepume.auto.fit import Fit
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
@@ -101,3 +101,14 @@ def test_a_finished_pose_never_scores_clearly_worse_than_its_start(n: int) -> No
         fits = Fit.of(pair, pose), finish.fit
         before, after = (each.surface_score if pair.dense else each.score for each in fits)
         assert after <= before * (1 + pair.chance)
+
+
+def test_noise_that_hides_the_surface_is_not_taken_for_one() -> None:
+    errors, by_normals = [], []
+    for family in (*SHAPES, "quadruped", "airplane"):
+        noise = 0.06 * torch.randn(2, 600, 3, generator=generator(5), dtype=torch.float64)
+        source, target = independent(family, 600)
+        pair, truth, start = prepared(source + noise[0], target + noise[1])
+        errors.append(rotation_error_deg(finish_pose(pair, start).fit.pose, truth))
+        by_normals.append(rotation_error_deg(pair.gicp(start[None], FINE_GICP)[0], truth))
+    assert sum(errors) < 0.5 * sum(by_normals)

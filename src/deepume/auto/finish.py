@@ -18,6 +18,10 @@ FINE_GICP = GicpSettings(iterations=10, tolerance=1e-3)
 COMMON_SCORE = 0.93
 """Independent samplings of a surface score 1, give or take 0.05 with 1,024 points; points in common bring it down."""
 
+THICK = 0.42
+"""Clouds that lie farther off each other's surfaces, in spacings, show no surfaces: noise or fine parts spoil the
+normals. On validation shapes with noise, points matched softly err by a third less than surfaces laid on each other."""
+
 
 class Sampling(StrEnum):
     """How the points of two clouds of one surface belong together."""
@@ -45,8 +49,8 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = Tru
     """Refine one pose on the whole clouds; where a step would make its own score worse, the pose before is kept.
 
     Shared points fix the pose exactly and noisy copies to a fraction of the noise. Without either, differently
-    sampled surfaces are laid on each other along their normals, and clouds too sparse for normals are matched point
-    by point, with the last word to the network.
+    sampled surfaces are laid on each other along their normals, and clouds too sparse or too noisy for normals are
+    matched point by point, with the last word to the network on the sparse ones.
     """
     fit, copies = Fit.of(pair, pose), are_copies(pair, pose)
     if copies or not pair.dense or fit.score < COMMON_SCORE:
@@ -59,9 +63,18 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = Tru
             return Finish(Fit.of(pair, assign_softly(pair, closer.pose)), Sampling.COPIES)
         fit = fit if pair.dense else closer
     if pair.dense:
-        fine = Fit.of(pair, pair.gicp(pose[None], FINE_GICP)[0])
-        return Finish(fine if fine.surface_score < fit.surface_score else fit, Sampling.INDEPENDENT)
+        return Finish(_by_surfaces(pair, fit), Sampling.INDEPENDENT)
     return Finish(_by_network(pair, fit) if learned else fit, Sampling.INDEPENDENT)
+
+
+def _by_surfaces(pair: PreparedPair, fit: Fit) -> Fit:
+    """The clouds laid on each other along their normals; point by point where these show no surface."""
+    fine = Fit.of(pair, pair.gicp(fit.pose[None], FINE_GICP)[0])
+    fine = fine if fine.surface_score < fit.surface_score else fit
+    if fine.surface_score < THICK:
+        return fine
+    soft = Fit.of(pair, assign_softly(pair, bring_points_closer(pair, fine.pose)))
+    return soft if soft.score <= fine.score * (1 + pair.chance) else fine
 
 
 def _by_network(pair: PreparedPair, fit: Fit) -> Fit:
