@@ -107,7 +107,7 @@ def test_every_suite_of_the_paper_runs_on_procedural_shapes(name: str) -> None:
     assert {(row.set, row.scenario, tuple(row.parameters.items())) for row in rows if "," not in row.set} == {
         ("procedural", each.scenario, each.parameters) for each in conditions
     }
-    assert {row.method for row in rows} == {"identity", "truth-icp"}
+    assert {row.method for row in rows} == {"identity", "truth-icp", "paper-mlp-head"}
 
 
 def test_every_table_of_the_paper_has_the_rows_it_is_judged_by() -> None:
@@ -166,5 +166,5 @@ def test_the_docs_name_every_suite_and_tell_which_have_no_record_yet() -> None:
 def test_our_figures_in_the_docs_are_those_of_the_record() -> None:
     rows = {(row.method, row.set): row.figures["rmse_r_paper"].value for row in read_record(CORE).rows}
     for name in ("pca", "frames-gicp", "truth-gicp"):
-        line = next(line for line in DOCS.splitlines() if line.startswith(f"| `{name}`"))
-        assert f"| {rows[name, 'stanford']:.2f} | {rows[name, 'faust']:.2f} |" in line
+        lines = [line for line in DOCS.splitlines() if line.startswith(f"| `{name}`")]
+        assert any(f"| {rows[name, 'stanford']:.2f} | {rows[name, 'faust']:.2f} |" in line for line in lines)
