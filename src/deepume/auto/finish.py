@@ -67,6 +67,11 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = Tru
     return Finish(_by_network(pair, fit) if learned else fit, Sampling.INDEPENDENT)
 
 
+def is_thick(pair: PreparedPair, finish: Finish) -> bool:
+    """True where dense clouds show no surface, so that their points were matched softly."""
+    return finish.sampling is Sampling.INDEPENDENT and pair.dense and finish.fit.surface_score >= THICK
+
+
 def _by_surfaces(pair: PreparedPair, fit: Fit) -> Fit:
     """The clouds laid on each other along their normals; point by point where these show no surface."""
     fine = Fit.of(pair, pair.gicp(fit.pose[None], FINE_GICP)[0])

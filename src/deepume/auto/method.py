@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.candidates import Candidates
+from deepume.auto.candidates import CLEAR_LEAD, Candidates
 from deepume.auto.cascade import search_poses
 from deepume.auto.confidence import probability
 from deepume.auto.covariance import pose_covariance
-from deepume.auto.finish import Finish, finish_pose
+from deepume.auto.finish import Finish, finish_pose, is_thick
 from deepume.auto.judge import Judgement, judge_poses
 from deepume.auto.placement import Placement, must_swap, prepare_pair
 from deepume.auto.prepared import PreparedPair
@@ -65,7 +66,20 @@ class Auto:
         rivals = found[1:MOST_HYPOTHESES]
         if not pair.searched_whole:
             rivals = Candidates(rivals.poses, pair.score(rivals.poses))
-        return finish_pose(pair, found.poses[0], learned=self.learned), rivals
+        finish = finish_pose(pair, found.poses[0], learned=self.learned)
+        if is_thick(pair, finish):
+            rivals = self._bring_as_far(pair, rivals, float(found.scores[0]))
+        return finish, rivals
+
+    def _bring_as_far(self, pair: PreparedPair, rivals: Candidates, score: float) -> Candidates:
+        """Clouds matched softly fit better than the search left them: rivals that came near are finished, too."""
+        near = rivals.scores <= score * (1 + CLEAR_LEAD * pair.chance)
+        fits = [finish_pose(pair, rivals.poses[k], learned=self.learned).fit for k in near.nonzero().flatten().tolist()]
+        if not fits:
+            return rivals
+        poses = RigidTransform.concatenate([*(fit.pose[None] for fit in fits), rivals.poses[~near]])
+        scores = torch.cat([rivals.scores.new_tensor([fit.score for fit in fits]), rivals.scores[~near]])
+        return Candidates(poses, scores)
 
 
 def conclude(pair: PreparedPair, placement: Placement, finish: Finish, judgement: Judgement) -> Registration:
