@@ -221,9 +221,11 @@ def test_a_screenshot(browser, pictures: Path) -> None:
     viewer.stop()
 
 
-def test_on_a_phone_the_object_is_seen_above_the_controls(browser, viewer: LiveViewer) -> None:
+def test_on_a_phone_the_object_is_seen_above_the_controls(browser) -> None:
+    viewer = serve(sample("table", 512))
     opened = open_viewer(browser, viewer, 390)
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
     for color in (SOURCE_COLOR, TARGET_COLOR):
         assert eventually(opened, lambda color=color: share_of(screen(opened)[:330], color) > 0.002)
     opened.page.close()
+    viewer.stop()
