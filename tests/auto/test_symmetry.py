@@ -94,3 +94,14 @@ def test_without_trials_only_turns_between_the_poses_at_hand_count() -> None:
     scores = pair.score(poses)
     assert 0 in find_symmetry(pair, poses, scores).orders
     assert find_symmetry(pair, poses, scores, trials=False).orders == (2,)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_that_hides_the_surface_does_not_hide_the_symmetry(seed: int) -> None:
+    shape, motion = make_shape("table", generator=generator(3)), random_motion(seed)
+    noise = 0.03 * torch.randn(2, 512, 3, generator=generator(seed), dtype=torch.float64)
+    source, target = (shape.sample(512, generator=generator(10 * seed + k)) + noise[k] for k in range(2))
+    result = register(source, motion.apply(target))
+    scores = [float(each.score) for each in result.hypotheses]
+    assert sum(bool(each.equivalent) for each in result.hypotheses) == 2
+    assert scores == sorted(scores), "a rival that fits better once it is finished is the answer"

@@ -62,24 +62,26 @@ class Auto:
             given = None if given is None else given.inverse()
             finish, rivals = self.find(pair.swapped(), given, deadline)
             return finish.swapped(), Candidates(rivals.poses.inverse(), rivals.scores)
-        found = search_poses(pair, self.effort, deadline, given, learned=self.learned)
-        rivals = found[1:MOST_HYPOTHESES]
-        if not pair.searched_whole:
-            rivals = Candidates(rivals.poses, pair.score(rivals.poses))
+        found = search_poses(pair, self.effort, deadline, given, learned=self.learned)[:MOST_HYPOTHESES]
         finish = finish_pose(pair, found.poses[0], learned=self.learned)
         if is_thick(pair, finish):
-            rivals = self._bring_as_far(pair, rivals, float(found.scores[0]))
-        return finish, rivals
+            return self._finish_rivals(pair, finish, found)
+        rivals = found[1:]
+        return finish, rivals if pair.searched_whole else Candidates(rivals.poses, pair.score(rivals.poses))
 
-    def _bring_as_far(self, pair: PreparedPair, rivals: Candidates, score: float) -> Candidates:
-        """Clouds matched softly fit better than the search left them: rivals that came near are finished, too."""
-        near = rivals.scores <= score * (1 + CLEAR_LEAD * pair.chance)
-        fits = [finish_pose(pair, rivals.poses[k], learned=self.learned).fit for k in near.nonzero().flatten().tolist()]
-        if not fits:
-            return rivals
-        poses = RigidTransform.concatenate([*(fit.pose[None] for fit in fits), rivals.poses[~near]])
-        scores = torch.cat([rivals.scores.new_tensor([fit.score for fit in fits]), rivals.scores[~near]])
-        return Candidates(poses, scores)
+    def _finish_rivals(self, pair: PreparedPair, finish: Finish, found: Candidates) -> tuple[Finish, Candidates]:
+        """The best of all poses that came near, each finished, and the others.
+
+        Clouds matched softly fit better than the search left them: unfinished, no rival would be seen to fit as well.
+        """
+        near = found.near(CLEAR_LEAD * pair.chance)
+        near[0] = False  # finished already
+        finishes = [finish, *(finish_pose(pair, pose, learned=self.learned) for pose in found.poses[near])]
+        rest = found[1:][~near[1:]]
+        poses = RigidTransform.concatenate([*(each.fit.pose[None] for each in finishes), rest.poses])
+        scores = torch.cat([rest.scores.new_tensor([each.fit.score for each in finishes]), pair.score(rest.poses)])
+        best = min(finishes, key=lambda each: each.fit.score)
+        return best, Candidates(poses, scores).sorted()[1:]
 
 
 def conclude(pair: PreparedPair, placement: Placement, finish: Finish, judgement: Judgement) -> Registration:
