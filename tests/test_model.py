@@ -145,6 +145,18 @@ def test_hypotheses_are_what_single_frames_give(model, exchanges):
     assert min(gaps) < 1e-9
 
 
+def test_a_settled_pose_is_the_mean_of_what_single_frames_give(model):
+    source, target, start = skewed_cloud(2, 60, seed=1), skewed_cloud(2, 50, seed=2), random_motion(2, seed=3)
+    single = [model(source, target, start, passes=1, exchange=sign).target_from_source for sign in sign_changes()]
+    rotations = torch.stack([each.rotation for each in single])
+    assert (rotations - rotations[0]).abs().max() > 1e-3, "signs that do not matter need no mean"
+    settled, middle = model.settle(source, target, start), source.mean(-2, keepdim=True)
+    stretch = settled.rotation.mT @ rotations.mean(0)
+    assert torch.allclose(stretch, stretch.mT, atol=1e-9)
+    images = torch.stack([each.apply(middle) for each in single])
+    assert torch.allclose(settled.apply(middle), images.mean(0), atol=1e-9)
+
+
 def test_turning_the_common_frame_keeps_the_exact_copy(model):
     source, motion = skewed_cloud(4, 60, seed=1), random_motion(4, seed=2)
     answer = model(source, motion.apply(source), exchange=sign_changes()).target_from_source

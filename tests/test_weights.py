@@ -21,6 +21,7 @@ from deepume.weights import (
     restore_weights,
     save_weights,
     shrink_weights,
+    why_missing,
 )
 
 
@@ -101,6 +102,19 @@ def test_bytes_quarter_the_file_and_keep_each_row_to_its_own_steps(tmp_path: Pat
     step = before.state["weight"].abs().amax(-1, keepdim=True) / 127
     assert ((after.state["weight"] - before.state["weight"]).abs() <= 0.501 * step).all()
     assert torch.equal(after.state["bias"], before.state["bias"].half().float())
+
+
+def test_own_weights_go_before_published_ones(folders: Path, monkeypatch: pytest.MonkeyPatch):
+    own = folders / "run"
+    for folder, name, seed in ((folders / "weights", "both", 0), (own, "both", 1), (own, "mine", 2)):
+        save_weights(folder / f"{name}.safetensors", make_network(Config(), seed), Config(), CARD)
+    publish(folders / "weights" / "both.safetensors")
+    assert "DEEPUME_WEIGHTS" in (why_missing("mine") or "")
+    published = load_weights("both").state["0.weight"]
+    monkeypatch.setenv("DEEPUME_WEIGHTS", str(own))
+    assert why_missing("mine") is None
+    assert torch.equal(load_weights("mine").state["0.weight"], make_network(Config(), 2).state_dict()["0.weight"])
+    assert not torch.equal(load_weights("both").state["0.weight"], published)
 
 
 def test_a_published_file_is_found_by_name_and_verified(folders: Path):

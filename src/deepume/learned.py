@@ -11,7 +11,6 @@ from deepume.clouds import subsample_farthest
 from deepume.hypotheses import axis_exchanges
 from deepume.method import Claim, MethodEntry
 from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME, principal_poses
-from deepume.network import Estimate
 from deepume.pretrained import NetworkMethod, load_network, sharpen
 from deepume.result import Registration
 from deepume.score import best_distinct, rank_hypotheses, score_poses
@@ -36,11 +35,14 @@ class DefaultNetwork:
     def __call__(self, source: Source, target: Target) -> Registration:
         """The best of the network's answers, without refinement."""
         network = load_network(DeepUME, DeepUMEConfig, self.weights, source.device)
-        estimate = search_frames(network, source.float(), target.float())
-        return rank_hypotheses(source, target, sharpen(estimate.target_from_source, source))
+        found = search_frames(network, source.float(), target.float())
+        best = best_distinct(found, score_poses(source.float(), target.float(), found), 1)[..., 0]
+        settled = network.settle(source.float(), target.float(), best)
+        poses = RigidTransform.concatenate([found, settled[..., None]])
+        return rank_hypotheses(source, target, sharpen(poses, source))
 
 
-def search_frames(network: DeepUME, source: Source, target: Target) -> Estimate:
+def search_frames(network: DeepUME, source: Source, target: Target) -> RigidTransform:
     """Poses ``(*batch, 2)`` after all passes from what fits best: 24 frames tried on few points, four as they are.
 
     Points spread evenly have truer frames than points that crowd on one side, and of 24 frames one is near even so;
@@ -51,7 +53,7 @@ def search_frames(network: DeepUME, source: Source, target: Target) -> Estimate:
     tried = best_distinct(tried, score_poses(*few, tried), 2 * FINALISTS)
     starts = RigidTransform.concatenate([tried, principal_poses(source, target, network.sign_changes)])
     starts = best_distinct(starts, score_poses(source, target, starts), FINALISTS)
-    return network.improve(source, target, starts)
+    return network.improve(source, target, starts).target_from_source
 
 
 ALWAYS = frozenset({Claim.PROPER, Claim.DETERMINISTIC, Claim.PERMUTATION, Claim.TRANSLATION, Claim.EXACT, Claim.BATCH})

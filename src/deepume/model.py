@@ -21,7 +21,7 @@ from deepume.moments import moment_matrix
 from deepume.network import Estimate, Pair, check_choice, check_positive, compose, detach
 from deepume.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
 from deepume.resample import AttentionResampler
-from deepume.rotation import solve_motion, solve_rotation
+from deepume.rotation import nearest_rotation, solve_motion, solve_rotation
 from deepume.transform import RigidTransform, motion_between, rigid_motion
 from deepume.types import Rotations, Source, Target, Vectors
 
@@ -143,6 +143,19 @@ class DeepUME(nn.Module):
         """Poses ``(*batch, K)`` and their scores from as many poses of each pair, as one batch."""
         common = self._common_frame(source, target).repeat(initial.rotation.shape[-3])
         return self._improve(common, initial, passes or self.config.passes)
+
+    def settle(self, source: Source, target: Target, pose: RigidTransform) -> RigidTransform:
+        """The pose after one more pass, the mean of what the pass says in each of the source's four proper frames.
+
+        The signs of a frame are a convention: what a pass owes to them is error, and averages out.
+        """
+        one = self._common_frame(source, target).repeat(len(self.sign_changes))
+        common = one._replace(source=one.source @ self.sign_changes, axes=one.axes @ self.sign_changes)
+        poses = self._improve(common, pose[..., None], 1).target_from_source
+        with full_precision(source):
+            middle = centroid(source)
+            images = poses.apply(middle[..., None, None, :]).squeeze(-2)
+            return motion_between(middle, images.mean(-2), nearest_rotation(poses.rotation.mean(-3)))
 
     @torch.no_grad()
     def describe(self, source: Source, target: Target, target_from_source: RigidTransform) -> Pair:

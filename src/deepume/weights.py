@@ -1,13 +1,15 @@
 """Trained weights by name: verified safetensors files that carry their configuration and their history.
 
 Files of the default method are inside the package, others in ``weights/`` of a checkout. One table in the package,
-``trained/SHA256SUMS``, pins them all; ``sha256sum -c`` reads it too. No pickle is ever read.
+``trained/SHA256SUMS``, pins them all; ``sha256sum -c`` reads it too. A user's own files, in the folder that the
+environment variable ``DEEPUME_WEIGHTS`` names, go before them, unpinned. No pickle is ever read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import types
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from enum import Enum, StrEnum
@@ -27,6 +29,8 @@ CHECKOUT_FOLDER = Path(__file__).parents[2] / "weights"
 """Weights of a checkout that are too many for the package."""
 TABLE = PACKAGE_FOLDER / "SHA256SUMS"
 """Digests of all published files, in both folders."""
+OWN_FOLDER = "DEEPUME_WEIGHTS"
+"""Environment variable that names a folder of the user's own weights, such as that of a training run."""
 SUFFIX = ".safetensors"
 FORMAT = "deepume-1"
 """Version of the header."""
@@ -146,6 +150,9 @@ def _locate(name_or_path: str | Path) -> tuple[Path, str | None]:
         published = path.resolve().parent in (PACKAGE_FOLDER.resolve(), CHECKOUT_FOLDER.resolve())
         return path, table.get(path.stem) if published else None
     name = str(name_or_path)
+    own = _find_own(name)
+    if own is not None:
+        return own, None
     require_known("weights", name, list(table))
     path = _find(name)
     if path is None:
@@ -155,10 +162,12 @@ def _locate(name_or_path: str | Path) -> tuple[Path, str | None]:
 
 def why_missing(name: str) -> str | None:
     """Why no weights can be loaded by this name, and what to do about it; None where they are at hand."""
+    if _find_own(name) is not None:
+        return None
     if name not in read_table():
         return (
-            f"no weights yet: deepume train {name} --data DATA --out RUN, then put RUN/{name}{SUFFIX} into "
-            f"{CHECKOUT_FOLDER} and enter it with deepume.weights.publish"
+            f"no weights here: deepume train {name} --data DATA --out RUN makes RUN/{name}{SUFFIX}; "
+            f"with {OWN_FOLDER}=RUN in the environment it is found"
         )
     if _find(name) is None:
         return (
@@ -171,6 +180,12 @@ def why_missing(name: str) -> str | None:
 def _find(name: str) -> Path | None:
     candidates = [folder / f"{name}{SUFFIX}" for folder in (PACKAGE_FOLDER, CHECKOUT_FOLDER)]
     return next((path for path in candidates if path.is_file()), None)
+
+
+def _find_own(name: str) -> Path | None:
+    folder = os.environ.get(OWN_FOLDER)
+    path = Path(folder) / f"{name}{SUFFIX}" if folder else None
+    return path if path is not None and path.is_file() else None
 
 
 def _verify(path: Path, expected: str | None) -> None:
