@@ -11,7 +11,7 @@ from deepume.benchmark.kept import SUFFIX, Kept
 from deepume.benchmark.measure import PairFigures, measure_pair
 from deepume.benchmark.session import Session
 from deepume.benchmark.statistics import Row
-from deepume.datasets import Law, Scenario
+from deepume.datasets import Law, Scenario, make_pair, open_set
 from deepume.errors import DeepumeError
 
 SMALL = Suite(
@@ -44,6 +44,18 @@ def test_threads_are_left_as_they_were() -> None:
     before = torch.get_num_threads()
     run_suite(SMALL.narrowed(methods=("identity",)), None)
     assert torch.get_num_threads() == before
+
+
+def test_only_networks_leave_the_cpu() -> None:
+    away = {job.method for job in make_jobs(SMALL, None, "cuda") if job.device == "cuda"}
+    assert away == {"deepume-small"}
+
+
+def test_methods_that_need_equal_sizes_get_clouds_as_they_were_drawn() -> None:
+    suite = SMALL.narrowed(methods=("rgm-60",))
+    pair = make_pair(open_set("procedural", None), make_jobs(suite, None, "cpu")[0].keys[0])
+    repeated = replace(pair, source=torch.cat([pair.source[:-1], pair.source[:1]]))
+    assert measure_pair("rgm-60", repeated).rotation_deg >= 0
 
 
 def test_no_workers_are_refused() -> None:

@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m deepume.benchmark", description=__doc__)
     parser.add_argument("suites", nargs="+", help="what to measure: network, T1, density, all and so on")
     parser.add_argument("--data", type=Path, help="folder of the real data sets; without it, procedural shapes")
-    parser.add_argument("--device", default="cpu", help="where the clouds live: cpu, cuda")
+    parser.add_argument("--device", default="cpu", help="where networks compute: cpu, cuda")
     parser.add_argument("--methods", nargs="*", default=[], help="only these methods")
     parser.add_argument("--sets", nargs="*", default=[], help="other data sets than the suite's")
     parser.add_argument("--pairs", type=int, help="another number of pairs in each block")

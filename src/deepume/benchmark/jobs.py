@@ -15,6 +15,7 @@ import torch
 from deepume.benchmark.measure import PairFigures, measure_pair
 from deepume.benchmark.suite import Condition, Suite
 from deepume.benchmark.sweeps import draw_of
+from deepume.benchmark.variants import is_network
 from deepume.datasets import Dataset, Pair, PairKey, make_pair, open_set
 from deepume.errors import CloudShapeError, MissingPackageError
 from deepume.weights import WeightsError
@@ -34,6 +35,7 @@ class Job:
     keys: tuple[PairKey, ...]
     folder: Path | None
     device: str
+    """Where networks compute; all else is done on CPU."""
 
     @property
     def text(self) -> str:
@@ -51,7 +53,7 @@ Outcome = list[PairFigures] | MissingPackageError | WeightsError | CloudShapeErr
 def make_jobs(suite: Suite, folder: Path | None, device: str) -> list[Job]:
     """All jobs of a suite. Methods take turns on the same few pairs, which are made once."""
     return [
-        Job(method, condition, keys, folder, device)
+        Job(method, condition, keys, folder, device if is_network(method) else "cpu")
         for condition in suite.conditions()
         for keys in _chunks(suite, condition, _open(condition.set, folder))
         for method in suite.methods_of(condition)

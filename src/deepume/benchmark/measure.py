@@ -25,6 +25,9 @@ from deepume.metrics import (
 from deepume.result import Registration
 from deepume.transform import RigidTransform
 
+OF_EQUAL_SIZE = ("rgm", "rgm-60")
+"""Methods that need clouds of equal size, and so take them as they were drawn."""
+
 
 @dataclass(frozen=True, slots=True)
 class PairFigures:
@@ -96,6 +99,7 @@ def answer_pair(name: str, pair: Pair) -> Answer:
 
 
 def _register_alone(name: str, pair: Pair) -> Registration:
-    if max(len(pair.source), len(pair.target)) > MOST_POINTS:
-        return get_method(name)(pair.source, pair.target)  # a user's call would thin clouds of that size
+    too_many = max(len(pair.source), len(pair.target)) > MOST_POINTS
+    if too_many or name in OF_EQUAL_SIZE:  # a user's call would thin the clouds, or drop repeated points of one
+        return get_method(name)(pair.source, pair.target)
     return register(pair.source, pair.target, method=name, refine=False)

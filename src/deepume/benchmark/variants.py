@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from deepume.api import register
+from deepume.api import find_method, list_methods, register
 from deepume.auto import Auto
 from deepume.benchmark.resampling import RESAMPLER
 from deepume.datasets import Pair
@@ -48,3 +48,8 @@ VARIANTS: dict[str, Callable[[Pair], Registration]] = {
     RESAMPLER: register_resampler,
     **{name: partial(register_ablated, weights=name) for name in ABLATIONS},
 }
+
+
+def is_network(name: str) -> bool:
+    """True for rows that are a network alone: a GPU is of use to them, and to no others."""
+    return name in (*ABLATIONS, RESAMPLER) or (name in list_methods() and find_method(name).weights is not None)
