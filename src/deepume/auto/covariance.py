@@ -10,7 +10,7 @@ from deepume.auto.finish import Finish, Sampling
 from deepume.auto.prepared import PreparedPair
 from deepume.transform import cross_matrix
 
-SURFACES, SPARSE_POINTS, COPIES, SHARED = 10.0, 25.0, 4.5, 1.0
+SURFACES, SPARSE_POINTS, COPIES, COUPLED, SHARED = 10.0, 25.0, 4.5, 1.3, 1.0
 """Factors on the variance by which 95 % of true poses fall into the ellipsoid of 95 %, on training shapes.
 
 Least squares alone is too sure of itself: partners are chosen to be near, and residuals of neighbors go together.
@@ -35,6 +35,9 @@ def pose_covariance(pair: PreparedPair, finish: Finish) -> Float[Tensor, "6 6"]:
     near = partners.distances <= 3 * partners.distances.median().clamp_min(1e-12)
     if sampling is Sampling.SHARED:
         near = partners.distances <= 1e-2 * pair.target.spacing
+    if finish.noise is not None:  # of every point, whatever is nearest to it
+        rows = jacobian.flatten(0, 1)
+        return COUPLED * finish.noise * _invert(rows.mT @ rows)
     rows, errors = jacobian[near].flatten(0, 1), offsets[near].flatten()
     variance = errors.square().mean().clamp_min(1e-20)
     return _inflation(pair, sampling) * variance * _invert(rows.mT @ rows)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from deepume.auto.copies import are_copies, assign_softly, lock_onto_shared
+from deepume.auto.copies import are_copies, are_one_to_one, lock_onto_shared
+from deepume.auto.coupling import couple_points
 from deepume.auto.fit import Fit
-from deepume.auto.matching import bring_points_closer
+from deepume.auto.matching import assign_softly, bring_points_closer
 from deepume.auto.network import improve_pose
 from deepume.auto.prepared import PreparedPair
 from deepume.gicp import GicpSettings
@@ -39,10 +40,12 @@ class Finish(NamedTuple):
 
     fit: Fit
     sampling: Sampling
+    noise: float | None = None
+    """Variance of each coordinate, where points were coupled one to one."""
 
     def swapped(self) -> Finish:
         """The same, the other cloud called source."""
-        return Finish(self.fit.swapped(), self.sampling)
+        return self._replace(fit=self.fit.swapped())
 
 
 def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = True) -> Finish:
@@ -60,26 +63,35 @@ def finish_pose(pair: PreparedPair, pose: RigidTransform, *, learned: bool = Tru
         if shared is not None:
             return Finish(Fit.of(pair, shared), Sampling.SHARED)
         if copies:
-            return Finish(Fit.of(pair, assign_softly(pair, closer.pose)), Sampling.COPIES)
+            return _by_points(pair, closer.pose)._replace(sampling=Sampling.COPIES)
         fit = fit if pair.dense else closer
     if pair.dense:
-        return Finish(_by_surfaces(pair, fit), Sampling.INDEPENDENT)
+        return _by_surfaces(pair, fit)
     return Finish(_by_network(pair, fit) if learned else fit, Sampling.INDEPENDENT)
 
 
 def is_thick(pair: PreparedPair, finish: Finish) -> bool:
     """True where dense clouds show no surface, so that their points were matched softly."""
-    return finish.sampling is Sampling.INDEPENDENT and pair.dense and finish.fit.surface_score >= THICK
+    return finish.sampling is not Sampling.SHARED and pair.dense and finish.fit.surface_score >= THICK
 
 
-def _by_surfaces(pair: PreparedPair, fit: Fit) -> Fit:
+def _by_points(pair: PreparedPair, pose: RigidTransform) -> Finish:
+    """Points matched softly; one to one, where the clouds turn out to be copies point by point."""
+    soft = assign_softly(pair, pose)
+    if are_one_to_one(pair, soft):
+        coupling = couple_points(pair, soft)
+        return Finish(Fit.of(pair, coupling.pose), Sampling.COPIES, coupling.variance)
+    return Finish(Fit.of(pair, soft), Sampling.INDEPENDENT)
+
+
+def _by_surfaces(pair: PreparedPair, fit: Fit) -> Finish:
     """The clouds laid on each other along their normals; point by point where these show no surface."""
     fine = Fit.of(pair, pair.gicp(fit.pose[None], FINE_GICP)[0])
     fine = fine if fine.surface_score < fit.surface_score else fit
     if fine.surface_score < THICK:
-        return fine
-    soft = Fit.of(pair, assign_softly(pair, bring_points_closer(pair, fine.pose)))
-    return soft if soft.score <= fine.score * (1 + pair.chance) else fine
+        return Finish(fine, Sampling.INDEPENDENT)
+    soft = _by_points(pair, fine.pose)
+    return soft if soft.fit.score <= fine.score * (1 + pair.chance) else Finish(fine, Sampling.INDEPENDENT)
 
 
 def _by_network(pair: PreparedPair, fit: Fit) -> Fit:
