@@ -76,21 +76,26 @@ def _density_spread(moving: PreparedCloud, fixed: PreparedCloud, pose: RigidTran
 
 
 def are_one_to_one(pair: PreparedPair, pose: RigidTransform) -> bool:
-    """True where the clouds have the same points but for noise, seen from their first and second moments.
+    """True where the clouds have the same points but for noise, seen from their moments."""
+    return len(pair.source.points) == len(pair.target.points) and moment_gap(pair, pose) < MOMENTS_AGREE
+
+
+def moment_gap(pair: PreparedPair, pose: RigidTransform) -> float:
+    """How far the first and second moments of the clouds are apart, compared with what sampling does: 1, if it alone.
 
     Two samplings of an object have different moments, by the root of two over the number of points; noise on the
-    points of one changes them far less. The mean of the variances is left out: noise adds to it.
+    points of one changes them far less. The mean of the variances is left out: noise adds to it. Seen from the frames
+    of both clouds, so that it does not matter which is called source.
     """
-    source, target = pose.apply(pair.source.points), pair.target.points
-    if len(source) != len(target):
-        return False
-    axes = pair.target.frame.axes
-    terms, others = _moment_terms(source @ axes), _moment_terms(target @ axes)
-    by_chance = ((terms.var(0) + others.var(0)) / len(source)).sqrt().clamp_min(torch.finfo(terms.dtype).tiny)
-    differences = (terms.mean(0) - others.mean(0)) / by_chance
-    return float(differences.square().mean().sqrt()) < MOMENTS_AGREE
+    moved, fixed = pose.apply(pair.source.points), pair.target.points
+    middle = (moved.mean(0) + fixed.mean(0)) / 2
+    axes = torch.stack([pose.rotation @ pair.source.frame.axes, pair.target.frame.axes])
+    terms, others = _moment_terms((moved - middle) @ axes), _moment_terms((fixed - middle) @ axes)
+    by_chance = terms.var(-2) / len(moved) + others.var(-2) / len(fixed)
+    squares = (terms.mean(-2) - others.mean(-2)).square() / by_chance.clamp_min(torch.finfo(terms.dtype).tiny)
+    return float(squares.mean().sqrt())
 
 
-def _moment_terms(points: Float[Tensor, "N 3"]) -> Float[Tensor, "N 8"]:
+def _moment_terms(points: Float[Tensor, "F N 3"]) -> Float[Tensor, "F N 8"]:
     x, y, z = points.unbind(-1)
     return torch.stack([x, y, z, x * y, y * z, z * x, x.square() - y.square(), y.square() - z.square()], -1)
