@@ -12,7 +12,7 @@ from torch import Tensor
 
 from deepume.clouds import center, centroid, rms_radius
 from deepume.icp import refine_icp
-from deepume.rotation import middle_pose, nearest_rotation
+from deepume.rotation import middle_pose
 from deepume.score import sampling_distance
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
@@ -137,7 +137,12 @@ def _align(
         for start in _as_doubles(starts.matrix)
     ]
     matrices = torch.from_numpy(np.stack(found)).to(starts.rotation)
-    return RigidTransform(nearest_rotation(matrices[:, :3, :3]), matrices[:, :3, 3])
+    return RigidTransform(_tidy_rotation(matrices[:, :3, :3]), matrices[:, :3, 3])
+
+
+def _tidy_rotation(matrix: Float[Tensor, "K 3 3"]) -> Float[Tensor, "K 3 3"]:
+    """The nearest rotation of a product of rotations: a step of Newton's takes the rounding away, faster than SVD."""
+    return 1.5 * matrix - 0.5 * matrix @ matrix.mT @ matrix
 
 
 def _as_doubles(values: Tensor) -> np.ndarray:

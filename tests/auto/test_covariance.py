@@ -37,6 +37,22 @@ def test_true_poses_lie_in_the_ellipsoid_as_often_as_it_says() -> None:
     assert torch.tensor(sizes).median() < 12  # and not by claiming nothing
 
 
+def test_noise_beyond_the_spacing_is_not_taken_for_the_distance_to_the_nearest_point() -> None:
+    ratios = []
+    for seed in range(12):
+        shape, motion = (
+            make_shape(("body", "hand", "quadruped")[seed % 3], generator=generator(seed)),
+            random_motion(seed),
+        )
+        source = shape.sample(600, generator=generator(seed))
+        target = source + 0.05 * torch.randn(source.shape, generator=generator(seed + 50), dtype=torch.float64)
+        result = register(source, motion.apply(target))
+        assert result.covariance is not None
+        step = perturbation(result.target_from_source, motion)
+        ratios.append(step @ torch.linalg.solve(result.covariance, step) / 6)
+    assert 0.4 < float(torch.stack(ratios).mean()) < 1.6
+
+
 def test_a_covariance_is_symmetric_and_positive() -> None:
     source = random_cloud(0, 250)
     noisy = source + 0.02 * random_cloud(1, 250)

@@ -1,5 +1,7 @@
 """The features that confidence is computed from say what they are named after."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -48,6 +50,15 @@ def test_features_do_not_depend_on_who_is_called_source_nor_on_the_frame() -> No
     for name in FEATURES:
         assert abs(one[name] - turned[name]) < 1e-6
         assert abs(one[name] - swapped[name]) < 1e-6
+
+
+def test_moments_of_copies_agree_whatever_the_noise_those_of_two_samplings_and_of_wrong_poses_do_not() -> None:
+    source = samples(600, 1)
+    noisy = source + 0.04 * torch.randn(source.shape, generator=generator(7), dtype=torch.float64)
+    sampled = features(source, samples(600, 2), random_motion(0))["moments"]
+    assert 2 * features(source, noisy, random_motion(0))["moments"] < sampled < math.log1p(2)
+    turned = random_motion(1).apply(source)
+    assert features(source, turned, random_motion(0))["moments"] > 2 * sampled
 
 
 def test_parts_without_partner_are_seen() -> None:

@@ -5,9 +5,10 @@ import torch
 from torch import Tensor
 
 from deepume import RigidTransform
-from deepume.auto.copies import are_copies, lock_onto_shared
+from deepume.auto.copies import are_copies, are_one_to_one, lock_onto_shared
 from deepume.auto.finish import FINE_GICP, Sampling, finish_pose
 from deepume.auto.fit import Fit
+from deepume.auto.matching import assign_softly
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.datasets import make_shape
@@ -78,6 +79,28 @@ def test_copies_are_told_from_independent_samplings(family: str, n: int) -> None
         pair, truth, start = prepared(*make(family, n))
         assert are_copies(pair, truth) is expected
         assert are_copies(pair, start) is expected
+
+
+@pytest.mark.parametrize("n", [128, 1000])
+def test_copies_are_told_by_their_moments_where_noise_hides_their_density(n: int) -> None:
+    for family in (*SHAPES, "quadruped"):
+        pair, _, start = prepared(*copies(family, n, noise=0.05))
+        assert are_one_to_one(pair, assign_softly(pair, start))
+        noisy, _, start = prepared(*(each + 0.03 * torch.randn_like(each) for each in independent(family, n)))
+        assert not are_one_to_one(noisy, assign_softly(noisy, start))
+        fewer, truth, _ = prepared(samples(family, n), samples(family, n)[1:])
+        assert not are_one_to_one(fewer, truth)
+
+
+def test_noise_beyond_the_spacing_does_not_hide_that_points_belong_together_one_to_one() -> None:
+    errors, softly = [], []
+    for family in (*SHAPES, "quadruped", "airplane"):
+        pair, truth, start = prepared(*copies(family, 1000, noise=0.05))
+        finish = finish_pose(pair, start)
+        assert finish.sampling is Sampling.COPIES
+        errors.append(rotation_error_deg(finish.fit.pose, truth))
+        softly.append(rotation_error_deg(assign_softly(pair, start), truth))
+    assert sum(errors) < 0.8 * sum(softly)
 
 
 def test_noisy_copies_are_placed_better_than_by_nearest_points() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from deepume.auto.cloud import DENSITY_NEIGHBOR, PreparedCloud, rows_by_radius
-from deepume.auto.matching import each_cloud_half, match_points
+from deepume.auto.matching import match_points
 from deepume.auto.prepared import PreparedPair
-from deepume.distances import gather_points
 from deepume.rotation import solve_motion
 from deepume.transform import RigidTransform
 
@@ -31,10 +28,9 @@ DENSITY_QUERIES = 256
 """Points that are asked for their density; more would not tell more."""
 FEWEST_COPIES = 20
 """Smaller clouds have no local density."""
-SOFT_NEIGHBORS = 8
-"""Points that may be the original of a noisy one."""
-SOFT_STEPS = 10
-SOFT_TOLERANCE = 1e-5
+MOMENTS_AGREE = 0.4
+"""Moments that differ by less than this part of what sampling does belong to copies: of 115 validation pairs of noisy
+samplings 2 do, of 76 copies with noise above the point spacing 72 do."""
 
 
 def lock_onto_shared(pair: PreparedPair, pose: RigidTransform) -> RigidTransform | None:
@@ -79,40 +75,27 @@ def _density_spread(moving: PreparedCloud, fixed: PreparedCloud, pose: RigidTran
     return (there / moving.neighbor_distances[asked, -1]).log().std()
 
 
-def assign_softly(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
-    """The pose of noisy copies: every point's partner is the mean of its likely originals.
+def are_one_to_one(pair: PreparedPair, pose: RigidTransform) -> bool:
+    """True where the clouds have the same points but for noise, seen from their moments."""
+    return len(pair.source.points) == len(pair.target.points) and moment_gap(pair, pose) < MOMENTS_AGREE
 
-    Expectation maximization with Gaussian noise whose variance is estimated along with the pose; with nearest points
-    alone the pose errs about a quarter more.
+
+def moment_gap(pair: PreparedPair, pose: RigidTransform) -> float:
+    """How far the first and second moments of the clouds are apart, compared with what sampling does: 1, if it alone.
+
+    Two samplings of an object have different moments, by the root of two over the number of points; noise on the
+    points of one changes them far less. The mean of the variances is left out: noise adds to it. Seen from the frames
+    of both clouds, so that it does not matter which is called source.
     """
-    source, target = pair.source.points, pair.target.points
-    weights, variance = each_cloud_half(pair), None
-    for _ in range(SOFT_STEPS):
-        forward = _expect_partners(source, pair.target, pose, variance)
-        backward = _expect_partners(target, pair.source, pose.inverse(), variance)
-        variance = (forward.variance + backward.variance) / 2
-        before = pose
-        pose = solve_motion(torch.cat([source, backward.points]), torch.cat([forward.points, target]), weights)
-        if float((pose.matrix - before.matrix).abs().max()) < SOFT_TOLERANCE:
-            break
-    return pose
+    moved, fixed = pose.apply(pair.source.points), pair.target.points
+    middle = (moved.mean(0) + fixed.mean(0)) / 2
+    axes = torch.stack([pose.rotation @ pair.source.frame.axes, pair.target.frame.axes])
+    terms, others = _moment_terms((moved - middle) @ axes), _moment_terms((fixed - middle) @ axes)
+    by_chance = terms.var(-2) / len(moved) + others.var(-2) / len(fixed)
+    squares = (terms.mean(-2) - others.mean(-2)).square() / by_chance.clamp_min(torch.finfo(terms.dtype).tiny)
+    return float(squares.mean().sqrt())
 
 
-class _Partners(NamedTuple):
-    """Expected partners of one cloud's points in the other."""
-
-    points: Float[Tensor, "N 3"]
-    variance: Float[Tensor, ""]
-    """Mean squared distance to them, for each coordinate."""
-
-
-def _expect_partners(
-    moving: Float[Tensor, "N 3"], fixed: PreparedCloud, pose: RigidTransform, variance: Tensor | None
-) -> _Partners:
-    """Means over the nearest points, each as likely as Gaussian noise makes it; at first, of the nearest distances."""
-    distances, rows = fixed.k_nearest(pose.apply(moving), min(SOFT_NEIGHBORS, len(fixed.points)))
-    squares = distances.square()
-    variance = squares[:, 0].mean() / 2 if variance is None else variance
-    likely = torch.softmax(-squares / (2 * variance.clamp_min(1e-18)), -1)
-    points = (likely.unsqueeze(-1) * gather_points(fixed.points, rows)).sum(-2)
-    return _Partners(points, (likely * squares).sum(-1).mean() / 3)
+def _moment_terms(points: Float[Tensor, "F N 3"]) -> Float[Tensor, "F N 8"]:
+    x, y, z = points.unbind(-1)
+    return torch.stack([x, y, z, x * y, y * z, z * x, x.square() - y.square(), y.square() - z.square()], -1)

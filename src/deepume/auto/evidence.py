@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.auto.copies import moment_gap
 from deepume.auto.finish import Finish, Sampling
 from deepume.auto.fit import Side
 from deepume.auto.prepared import PreparedPair
@@ -15,7 +16,7 @@ from deepume.gicp import NEIGHBORS
 
 FEATURES = (
     "score", "excess", "lead", "size", "overlap", "median", "tail", "local", "surface", "frames", "gradient", "shared",
-    "copies",
+    "copies", "moments",
 )  # fmt: skip
 """What the model sees of a pair."""
 LEAD_LIMIT = 1.0
@@ -26,6 +27,8 @@ FARTHEST = 4.0
 """Distances beyond this many spacings count as this many."""
 THINNEST, WIDEST_GAP = 1e-4, 3.0
 """Variances below the first, in squared sizes of the pair, are none; gaps beyond the second are no wider."""
+WIDEST_MOMENTS = 50.0
+"""Gaps between moments beyond this, in what sampling does, are no wider."""
 FEWEST_COVERED = 8
 """Fewer points have no gradient worth a line through them."""
 
@@ -34,20 +37,22 @@ def describe_fit(pair: PreparedPair, finish: Finish, rival_score: float | None) 
     """The features of an answer; ``rival_score`` is that of the best rival that symmetry does not explain, if any."""
     fit, sides = finish.fit, (finish.fit.forward, finish.fit.backward)
     plain, local = [_in_spacings(side) for side in sides], [_in_local_spacings(side) for side in sides]
+    ordered = [each.sort().values for each in plain]
     values = {
         "score": fit.score,
         "excess": max(-1.0, min(4.0, (fit.score - 1) / pair.chance / 5)),
         "lead": LEAD_LIMIT if rival_score is None else min(LEAD_LIMIT, rival_score / max(fit.score, 1e-6) - 1),
         "size": math.log2(pair.smaller_size) / 10,
         "overlap": min(float((each < COVERED).double().mean()) for each in plain),
-        "median": max(float(each.median()) for each in plain),
-        "tail": max(float(each.quantile(0.9)) for each in plain),
+        "median": max(float(each[len(each) // 2]) for each in ordered),
+        "tail": max(float(each[len(each) * 9 // 10]) for each in ordered),
         "local": sum(float(each.mean()) for each in local) / 2,
         "surface": fit.surface_score if pair.smaller_size > NEIGHBORS else fit.score,
         "frames": _frame_gap(pair),
         "gradient": sum(_density_gradient(side) for side in sides) / 2,
         "shared": float(finish.sampling is Sampling.SHARED),
         "copies": float(finish.sampling is Sampling.COPIES),
+        "moments": math.log1p(min(WIDEST_MOMENTS, moment_gap(pair, fit.pose))),
     }
     return torch.tensor([values[name] for name in FEATURES], dtype=torch.float64)
 

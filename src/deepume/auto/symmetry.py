@@ -56,6 +56,8 @@ def explains(symmetry: Symmetry, turn: Float[Tensor, "3 3"], tolerance_deg: floa
     """True where a rotation of the object is, nearly, one that its symmetry axes allow, or two of them in turn."""
     if symmetry.orders.count(0) > 1:
         return True
+    if not symmetry.orders:
+        return bool(torch.rad2deg(rotation_angle(turn)) < tolerance_deg)
     if 0 in symmetry.orders and len(symmetry.orders) > 1:
         axis = symmetry.axes[symmetry.orders.index(0)]
         if float((turn @ axis) @ axis) < -0.95:  # upside down, and then any angle will do
