@@ -32,7 +32,7 @@ SCENARIOS = (*(each for each in Scenario if each is not Scenario.PAPER_TRAINING)
 """All of them, different objects twice: they alone have no right answer."""
 PARTIAL = (Scenario.OVERLAP, Scenario.OCCLUSION)
 """Where the clouds show different parts, a wrong pose can bring them closer than the true one."""
-WEIGHTS = {Scenario.OVERLAP: 0.1, Scenario.OCCLUSION: 0.1, Scenario.DENSITY: 3.0, Scenario.DIFFERENT: 2.0}
+WEIGHTS = {Scenario.OVERLAP: 0.1, Scenario.OCCLUSION: 0.1, Scenario.DENSITY: 6.0, Scenario.DIFFERENT: 2.0}
 """What a pair counts in the fit where it is not 1. The method is for whole objects, but must not be sure of itself on
 parts; uneven samplings of one object and different objects look alike, so that both need a say in where they part."""
 HIDDEN = 8
