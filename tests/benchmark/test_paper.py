@@ -168,3 +168,35 @@ def test_our_figures_in_the_docs_are_those_of_the_record() -> None:
     for name in ("pca", "frames-gicp", "truth-gicp"):
         lines = [line for line in DOCS.splitlines() if line.startswith(f"| `{name}`")]
         assert any(f"| {rows[name, 'stanford']:.2f} | {rows[name, 'faust']:.2f} |" in line for line in lines)
+
+
+TABLE_COLUMNS = {
+    "T1": [("modelnet40-test", scenario) for scenario in ("noise-free", "bernoulli", "gaussian")],
+    "T2": [(name, "zero") for name in ("modelnet40-test", "faust-meters", "stanford")],
+    "T3": [("stanford", scenario) for scenario in ("noise-free", "zero")],
+    "T4": [("faust-meters", scenario) for scenario in ("zero", "gaussian")],
+}
+WORDS = {
+    "no pre-processing": "paper-no-preprocessing",
+    "features resampled": "paper-feature-resampling",
+    "MLP head": "paper-mlp-head",
+}
+
+
+@pytest.mark.parametrize("table", list(TABLE_COLUMNS))
+def test_our_figures_in_each_table_of_the_docs_are_those_of_its_record(table: str) -> None:
+    section = re.search(rf"### Table {table[1]}.*?\n### ", DOCS, re.DOTALL)
+    assert section is not None
+    record = read_record(CORE.with_name(f"{table}.json"))
+    ours = {(row.method, row.set, row.scenario): row.figures["rmse_r_paper"].value for row in record.rows}
+    lines = [line.split("|")[1:-1] for line in section[0].splitlines() if line.startswith("| ")][1:]
+    assert len(lines) >= 6
+    for first, *cells in lines:
+        method = next((name for name in re.findall(r"`(\S+)`", first)), WORDS.get(first.strip()))
+        for cell, (name, scenario) in zip(cells, TABLE_COLUMNS[table], strict=True):
+            printed = re.match(r"[\d.]+", cell.strip())
+            if printed is None:
+                assert (method, name, scenario) not in ours
+                continue
+            digits = len(printed[0].partition(".")[2])
+            assert float(printed[0]) == pytest.approx(ours[method, name, scenario], abs=0.5001 * 10**-digits), first
