@@ -37,7 +37,7 @@ PAPER = Recipe(
     loss_distance=LossDistance.PLAIN,
     steps=38_400,
 )
-"""The paper's network, as released."""
+"""The paper's network, as released; its training differs where it is said."""
 
 DEFAULT = Recipe(
     name="default",
