@@ -25,6 +25,8 @@ SAME_PLACE = 1e-9
 BOX = 7
 """A box among the procedural shapes: half turns about its axes change nothing."""
 SHOWN_NOISES = (0.09, 0.3)
+SIZES = (5, 5, 12)
+"""Of points of the source alone, of the target alone, and of both, which are few at times."""
 
 
 def draw_picture(suite: Suite, folder: Path | None, path: Path) -> None:
@@ -81,7 +83,8 @@ def _draw_pairs(pyplot: Any, pairs: dict[str, Pair]) -> Any:
     for panel, (title, pair) in zip(panels, pairs.items(), strict=True):
         _draw_pair(panel, pair, pair.target_from_source)
         panel.set_title(title, fontsize=9)
-    panels[0].legend(["source alone", "target alone", "both"], frameon=False, fontsize=8, markerscale=3)
+    names = ["source alone", "target alone", "both"]
+    figure.legend(panels[0].collections, names, loc="outside lower center", ncols=3, frameon=False, markerscale=2)
     return figure
 
 
@@ -103,21 +106,19 @@ def _draw_answers(pyplot: Any, pair: Pair, methods: Sequence[str]) -> Any:
 
 
 def _make_panels(pyplot: Any, count: int) -> tuple[Any, list[Any]]:
-    figure, panels = pyplot.subplots(
-        1, count, figsize=(3.4 * count, 3.6), squeeze=False, subplot_kw={"projection": "3d"}, layout="constrained"
-    )
+    figure, panels = pyplot.subplots(1, count, figsize=(2.9 * count, 3.4), squeeze=False, layout="constrained")
     return figure, list(panels[0])
 
 
 def _draw_pair(panel: Any, pair: Pair, pose: RigidTransform) -> None:
-    frame = principal_frame(pair.target)  # seen in its own axes an object lies flat
+    """Both clouds seen along the object's shortest axis, so that it lies flat, whatever noise is on the target."""
+    frame = principal_frame(pair.target_from_source.apply(pair.source))
     source, target = frame.to_local(pose.apply(pair.source)), frame.to_local(pair.target)
     shared = _shared(source, target)
     parts = (source[~shared], target[~_shared(target, source)], source[shared])
-    for points, color in zip(parts, COLORS, strict=False):
-        panel.scatter(*points.unbind(-1), s=6, color=color, alpha=0.8, linewidths=0)
-    panel.set_aspect("equal")
-    panel.view_init(elev=40, azim=-65)
+    for points, color, size in zip(parts, COLORS, SIZES, strict=False):
+        panel.scatter(*points[:, :2].T, s=size, color=color, alpha=0.8, linewidths=0)
+    panel.set_aspect("equal", adjustable="datalim")
     panel.set_axis_off()
 
 
