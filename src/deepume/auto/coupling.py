@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from scipy.sparse import coo_array, csr_array
 
 from deepume.auto.matching import EAGERNESS
 from deepume.auto.prepared import PreparedPair
 from deepume.rotation import solve_motion
 from deepume.transform import RigidTransform
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 NEIGHBORS = 16
 """Nearest points of the other cloud that may be a point's partner; 32 or 64 bring the pose no closer."""
@@ -69,11 +71,15 @@ class Links:
 
     def matrix(self, values: np.ndarray) -> csr_array:
         """One value for each pair, as a matrix."""
+        from scipy.sparse import csr_array  # slow to load, and most pairs are no copies
+
         return csr_array((values, self.columns, self.starts), shape=self.shape)
 
 
 def link_points(pair: PreparedPair, pose: RigidTransform) -> Links:
     """Every point with its nearest ones of the other cloud, seen from both."""
+    from scipy.sparse import coo_array
+
     source, target = pair.source.points, pair.target.points
     forward = pair.target.k_nearest(pose.apply(source), min(NEIGHBORS, len(target))).indices.numpy()
     backward = pair.source.k_nearest(pose.inverse().apply(target), min(NEIGHBORS, len(source))).indices.numpy()
