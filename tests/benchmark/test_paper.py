@@ -192,7 +192,8 @@ def test_our_figures_in_each_table_of_the_docs_are_those_of_its_record(table: st
     lines = [line.split("|")[1:-1] for line in section[0].splitlines() if line.startswith("| ")][1:]
     assert len(lines) >= 6
     for first, *cells in lines:
-        method = next((name for name in re.findall(r"`(\S+)`", first)), WORDS.get(first.strip()))
+        named = re.search(r"`(\S+)`", first)
+        method = named[1] if named else WORDS[first.strip()]
         for cell, (name, scenario) in zip(cells, TABLE_COLUMNS[table], strict=True):
             printed = re.match(r"[\d.]+", cell.strip())
             if printed is None:
