@@ -35,11 +35,13 @@ def load_pyplot() -> Any:
 
 
 def save_png(figure: Any) -> bytes:
-    """The figure as PNG, without the version and the date that would make every copy differ."""
-    file = io.BytesIO()
-    figure.savefig(file, dpi=100, metadata={"Software": None})
+    """The figure as PNG of 128 colors, a third of the size, without what would make every copy differ."""
+    image = import_package("PIL.Image", "deepume[cli]")
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, dpi=100)
     load_pyplot().close(figure)
-    return file.getvalue()
+    image.open(drawn).convert("RGB").quantize(128).save(small, "PNG", optimize=True)
+    return small.getvalue()
 
 
 def draw_density(pyplot: Any, rows: Sequence[Row]) -> Any:
