@@ -38,10 +38,9 @@ class PointLayer(nn.Module):
         return self.norm(mapped.flatten(0, -2)).view_as(mapped).relu_()
 
     def pool(
-        self, edges: Float[Tensor, "P k I"], *, keep_edges: bool
+        self, mapped: Float[Tensor, "P k O"], *, keep_edges: bool
     ) -> tuple[Float[Tensor, "P k O"] | None, Float[Tensor, "P O"]]:
-        """Mapped edges, if they are to be kept, and the maxima over the edges of each point, while training."""
-        mapped = self.linear(edges)
+        """Normalized edges, if they are to be kept, and the maxima over the edges of each point, while training."""
         if not has_kernels(mapped.device):
             mapped = self.normalize(mapped)
             return mapped, mapped.max(-2).values
@@ -101,10 +100,11 @@ class Dgcnn(nn.Module):
     def _pool_trained(self, points: Float[Tensor, "P 3"], graph: Int[Tensor, "P k"]) -> Float[Tensor, "P C"]:
         """Maxima over the edges of each point after each layer, all edges at once: batch norm needs them all."""
         neighbors = points.index_select(0, graph.flatten()).view(*graph.shape, 3)
-        edges = torch.cat([neighbors, points.unsqueeze(-2).expand_as(neighbors)], -1)
-        pooled = []
-        for layer in self.edge_layers:
-            edges, most = layer.pool(edges, keep_edges=layer is not self.edge_layers[-1])  # pyright: ignore[reportCallIssue]
+        first, *later = self.edge_layers
+        edges, most = first.pool(_map_edges(neighbors, points, first.linear.weight), keep_edges=True)  # pyright: ignore
+        pooled = [most]
+        for layer in later:
+            edges, most = layer.pool(layer.linear(edges), keep_edges=layer is not later[-1])  # pyright: ignore
             pooled.append(most)
         return torch.cat(pooled, -1)
 
@@ -122,6 +122,18 @@ class Dgcnn(nn.Module):
         size = CPU_BLOCK if points.device.type == "cpu" else GPU_BLOCK
         blocks = zip(graph.split(size), of_center.split(size), strict=True)
         return torch.cat([_pool_block(of_neighbor, *block, later) for block in blocks])
+
+
+def _map_edges(
+    neighbors: Float[Tensor, "P k 3"], points: Float[Tensor, "P 3"], weight: Float[Tensor, "A 6"]
+) -> Float[Tensor, "P k A"]:
+    """The first map of (neighbor, center), made of offset and center: half precision rounds those far less.
+
+    Two points near each other differ by little more than the last digit of their coordinates in half precision.
+    """
+    centers = points.unsqueeze(-2).expand_as(neighbors)
+    of_neighbor, of_center = weight.chunk(2, -1)
+    return linear(torch.cat([neighbors - centers, centers], -1), torch.cat([of_neighbor, of_neighbor + of_center], -1))
 
 
 def _flat_graph(indices: Int[Tensor, "*batch N k"]) -> Int[Tensor, "P k"]:

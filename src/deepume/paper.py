@@ -81,7 +81,8 @@ class PaperDeepUME(nn.Module):
     def forward(self, source: Source, target: Target) -> Estimate:
         """Pose of a pair in one pass."""
         frames = self._frames(source, target)
-        canonical = Pair(frames[0].to_local(source), frames[1].to_local(target))
+        with full_precision(source):
+            canonical = Pair(frames[0].to_local(source), frames[1].to_local(target))
         resampled = self._resample(canonical, Resampling.COORDINATES)
         features = Pair(self.describe(resampled.source), self.describe(resampled.target))
         features = self._resample(features, Resampling.FEATURES)

@@ -19,6 +19,9 @@ from deepume.training.trainable import Losses, Motion, Trainable, estimate_once
 from deepume.transform import RigidTransform, motion_between
 from deepume.types import Source, Target
 
+SMALLEST_DISTANCE = 1e-4
+"""Chamfer distances below this are no better: their logarithm would have no bound."""
+
 
 def paper_objective(network: nn.Module, pairs: Pairs, recipe: Recipe, generator: torch.Generator) -> Losses:
     """d_C of the moved source to the target (paper, section 3): no label enters."""
@@ -48,12 +51,15 @@ def default_objective(network: nn.Module, pairs: Pairs, recipe: Recipe, generato
 
 
 def _fit(pose: RigidTransform, pairs: Pairs, recipe: Recipe) -> Float[Tensor, " B"]:
-    """d_C of each pair at a pose, on the clouds the network saw or on dense ones."""
-    distance = chamfer_squared if recipe.loss_distance is LossDistance.SQUARED else chamfer
-    if not recipe.loss_points:
-        return distance(_moved(pairs.source, pose), pairs.target)
-    source, target = pairs.dense_source[:, : recipe.loss_points], pairs.dense_target[:, : recipe.loss_points]
-    return distance(_moved(source, pose), target)
+    """d_C of each pair at a pose, or its logarithm, on the clouds the network saw or on dense ones."""
+    source, target = pairs.source, pairs.target
+    if recipe.loss_points:
+        source, target = pairs.dense_source[:, : recipe.loss_points], pairs.dense_target[:, : recipe.loss_points]
+    moved = _moved(source, pose)
+    if recipe.loss_distance is LossDistance.SQUARED:
+        return chamfer_squared(moved, target)
+    distance = chamfer(moved, target)
+    return distance if recipe.loss_distance is LossDistance.PLAIN else distance.clamp_min(SMALLEST_DISTANCE).log()
 
 
 @torch.no_grad()
@@ -61,7 +67,7 @@ def dense_score(pose: RigidTransform, pairs: Pairs, points: int) -> Float[Tensor
     """What a score head learns to say of a pose: log d_C (un-squared, two-sided) of dense clouds, in source radii."""
     source, target = pairs.dense_source[:, :points], pairs.dense_target[:, :points]
     distance = chamfer(_moved(source, pose), target)
-    return (distance / rms_radius(pairs.source)).clamp_min(1e-4).log()
+    return (distance / rms_radius(pairs.source)).clamp_min(SMALLEST_DISTANCE).log()
 
 
 def _moved(points: Float[Tensor, "B K 3"], pose: RigidTransform) -> Float[Tensor, "B K 3"]:

@@ -69,6 +69,10 @@ class PairMaker:
         dense = max(self.recipe.loss_points, self.recipe.score_points)
         rows = self.bank.draw(count, generator=self.generator)
         shape = self.bank.coordinates(rows)
+        symmetric = self.bank.symmetric[rows]
+        if self.recipe.stretch:
+            shape = stretch_shapes(shape, self.recipe.stretch, generator=self.generator)
+            symmetric = symmetric & _only_first(symmetric)
         kinds = {scenario for scenario, _ in self.recipe.scenarios}
         clouds = draw_clouds(shape, scenarios, kinds, source_size, target_size, generator=self.generator)
         motion = draw_motion(self.recipe.law, count, generator=self.generator, dtype=torch.float32)
@@ -81,7 +85,7 @@ class PairMaker:
             _take(shape, clouds.order[:, :dense]),
             _move(_take(shape, clouds.order[:, -dense:]), rotation, translation),
             rotation.unsqueeze(-3) @ self.bank.turns[rows],
-            self.bank.symmetric[rows],
+            symmetric,
         )
 
     def _draw_sizes(self) -> tuple[int, int]:
@@ -90,6 +94,22 @@ class PairMaker:
         first, second = (sizes[k] for k in torch.multinomial(shares, 2, True, generator=self.host).tolist())
         unequal = float(torch.rand((), generator=self.host)) < self.recipe.unequal
         return first, second if unequal else first
+
+
+def stretch_shapes(
+    shape: Float[Tensor, "B N 3"], most: float, *, generator: torch.Generator
+) -> Float[Tensor, "B N 3"]:
+    """Each shape shorter along a random axis by a share of up to ``most``, in the unit sphere again."""
+    axis = _draw_axis(shape, generator=generator)
+    share = most * torch.rand(len(shape), 1, 1, generator=generator, device=shape.device)
+    flat = shape - share * (shape @ axis) @ axis.mT
+    centered = flat - flat.mean(-2, keepdim=True)
+    return centered / centered.norm(dim=-1, keepdim=True).amax(-2, keepdim=True)
+
+
+def _only_first(symmetric: Bool[Tensor, "B 24"]) -> Bool[Tensor, " 24"]:
+    """No turn but the identity: a shape stretched along a random axis has no other symmetry."""
+    return torch.arange(symmetric.shape[-1], device=symmetric.device) == 0
 
 
 def _draw_scenarios(recipe: Recipe, count: int, *, generator: torch.Generator) -> Int[Tensor, " count"]:
@@ -204,9 +224,13 @@ def _thinned(shape: Float[Tensor, "B N 3"], *, generator: torch.Generator) -> Bo
 
 
 def _draw_heights(shape: Float[Tensor, "B N 3"], *, generator: torch.Generator) -> Float[Tensor, "B N"]:
-    axis = torch.randn(len(shape), 3, 1, generator=generator, device=shape.device)
     centered = shape - shape.mean(-2, keepdim=True)
-    return (centered @ (axis / axis.norm(dim=-2, keepdim=True))).squeeze(-1)
+    return (centered @ _draw_axis(shape, generator=generator)).squeeze(-1)
+
+
+def _draw_axis(shape: Float[Tensor, "B N 3"], *, generator: torch.Generator) -> Float[Tensor, "B 3 1"]:
+    axis = torch.randn(len(shape), 3, 1, generator=generator, device=shape.device)
+    return axis / axis.norm(dim=-2, keepdim=True)
 
 
 def _with_strays(

@@ -41,6 +41,8 @@ class LossDistance(StrEnum):
     """Squared, as in the paper's code."""
     PLAIN = "plain"
     """Un-squared, as in the paper's text: a stray point weighs less."""
+    LOG = "log"
+    """Logarithm of the un-squared distance: a pair whose frames failed pulls no harder than one that nearly fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class Recipe:
     """Sets of shapes; 5 % of each, by name, are held out for validation."""
     downweight: tuple[tuple[str, float], ...] = NEAR_SYMMETRIC
     """Weight per shape of collections, by the ``source`` column of a pack; others weigh 1."""
+    stretch: float = 0.0
+    """Every shape drawn is made shorter along a random axis, by a share of up to this: few shapes look like many."""
     scenarios: tuple[tuple[Scenario, float], ...] = ((Scenario.ZERO, 1.0),)
     """Scenarios and their shares; drawn for every pair apart."""
     law: Law = Law.HAAR
@@ -153,6 +157,7 @@ class Recipe:
         smallest, largest = min(size for size, _ in self.points), max(size for size, _ in self.points)
         _require(smallest >= 16 and largest <= 1024, "cloud sizes must lie in 16..1024: shapes have 2,048 points")
         _require(2 <= self.batch <= self.max_batch, f"need 2 <= batch <= max_batch, got {self.batch}, {self.max_batch}")
+        _require(0 <= self.stretch < 1, f"stretch is a share below 1, got {self.stretch}")
         _require(0 <= self.unequal <= 1, f"unequal is a share, got {self.unequal}")
         _require(self.learning_rate > 0 and self.weight_decay >= 0, "rates must not be negative")
         _require(0 <= self.ema < 1, f"ema must lie in [0, 1), got {self.ema}")

@@ -17,8 +17,12 @@ PAPER = Recipe(
     name="paper",
     method="deepume-paper",
     config=PaperConfig(),
-    # The part of ModelNet40 at hand is small and mostly airplanes; the other sets stand for the rest of it.
-    shapes=(ShapeSource("modelnet40", 0.2), ShapeSource("research", 0.4), ShapeSource("open", 0.4)),
+    # The part of ModelNet40 at hand is small and mostly airplanes; benchmark shapes stand for the rest of it. Differs
+    # from the paper: every shape is stretched, so that 2,800 look like many. After 2,150 steps, on one-sided scans of
+    # procedural shapes: 2.7 degrees in the median with free shapes (robot links, bricks) among them, 2.2 without,
+    # 1.7 stretched.
+    shapes=(ShapeSource("modelnet40", 0.3), ShapeSource("research", 0.7)),
+    stretch=0.7,
     # Differs from the paper: half of the pairs share no point, as in its hardest test.
     scenarios=((Scenario.PAPER_TRAINING, 0.5), (Scenario.ZERO, 0.5)),
     # The published figures were made on a full range of angles, whatever the released code draws.
@@ -28,16 +32,24 @@ PAPER = Recipe(
     batch=64,
     optimizer=Optimizer.ADAM,
     learning_rate=1e-3,
-    # Differs from the released code: a cosine, no weight decay, and distances as the text has them, not squared. After
-    # 1,900 steps, on 239 held-out shapes without symmetry: 7.3 degrees in the median as released but for the cosine,
-    # 6.2 without decay, 5.3 with plain distances.
+    # Differs from the released code: a cosine, no weight decay, and the logarithm of distances as the text has them,
+    # not squared. On the same scans: 2.4 degrees as released but for the cosine, 2.2 without decay and with plain
+    # distances, 1.8 with their logarithm.
     schedule=Schedule.COSINE,
     weight_decay=0.0,
     clip=10.0,
-    loss_distance=LossDistance.PLAIN,
+    loss_distance=LossDistance.LOG,
     steps=38_400,
 )
 """The paper's network, as released; its training differs where it is said."""
+
+COMPARED = replace(
+    PAPER,
+    # The shapes that the published weights of the compared networks saw: more of them, none stretched.
+    shapes=(ShapeSource("modelnet40", 0.2), ShapeSource("research", 0.4), ShapeSource("open", 0.4)),
+    stretch=0.0,
+)
+"""What the recipes of the compared networks have in common with the paper's; each has its own loss."""
 
 DEFAULT = Recipe(
     name="default",
@@ -109,7 +121,7 @@ RECIPES: dict[str, Recipe] = {
             steps=60,
             validation=TINY_VALIDATION,
         ),
-        *compared_recipes(PAPER),
+        *compared_recipes(COMPARED),
     )
 }
 """All recipes by name."""
