@@ -77,3 +77,12 @@ def test_gradients_pass_through_the_folded_layers(dgcnn):
     edges_by_hand(dgcnn, points).square().sum().backward()
     for gradient, parameter in zip(folded, dgcnn.parameters(), strict=True):
         assert torch.allclose(gradient, parameter.grad, rtol=1e-8, atol=1e-10)
+
+
+def test_half_precision_keeps_the_offsets_of_near_neighbors(dgcnn):
+    points = 0.7 + 0.01 * skewed_cloud(200, seed=5).float()
+    dgcnn = dgcnn.float().train()
+    exact = dgcnn(points)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = dgcnn(points).float()
+    assert (rounded - exact).norm() < 0.1 * exact.norm()

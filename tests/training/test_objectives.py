@@ -7,7 +7,7 @@ from deepume.training import objectives
 from deepume.training.bank import Banks
 from deepume.training.objectives import TRAINABLES, dense_score
 from deepume.training.pairs import PairMaker, Pairs
-from deepume.training.recipe import Recipe
+from deepume.training.recipe import Recipe, override
 from deepume.training.recipes import RECIPES
 from deepume.training.starts import Starts, draw_starts
 from deepume.transform import random_rotation, rigid_motion
@@ -74,3 +74,17 @@ def test_the_loss_may_be_taken_on_points_that_the_network_did_not_see(pairs: Pai
     assert losses[0] != losses[1]
     losses[0].backward()
     assert all(torch.isfinite(weight.grad).all() for weight in network.parameters() if weight.grad is not None)
+
+
+def test_in_the_logarithm_no_pair_pulls_harder_for_being_larger(pairs: Pairs):
+    def pull(distance: str, scale: float) -> torch.Tensor:
+        recipe = override(RECIPES["tiny-paper"], {"loss_distance": distance})
+        grown = replace(pairs, source=scale * pairs.source, target=scale * pairs.target)
+        angle = torch.tensor(0.1, requires_grad=True)
+        turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()]).view(2, 2)
+        rotation = torch.block_diag(turn, torch.ones(1, 1)).expand(len(pairs), 3, 3)
+        fit = objectives._fit(rigid_motion(rotation, torch.zeros(len(pairs), 3)), grown, recipe)
+        return torch.autograd.grad(fit.sum(), angle)[0]
+
+    assert torch.allclose(pull("log", 3.0), pull("log", 1.0), rtol=1e-4)
+    assert torch.allclose(pull("plain", 3.0), 3 * pull("plain", 1.0), rtol=1e-4)

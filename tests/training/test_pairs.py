@@ -5,7 +5,7 @@ import torch
 
 from deepume.datasets.scenarios import Scenario
 from deepume.training.bank import Banks
-from deepume.training.pairs import PairMaker, Pairs
+from deepume.training.pairs import PairMaker, Pairs, stretch_shapes
 from deepume.training.recipe import TRAINABLE_SCENARIOS, Recipe
 
 COUNT, SOURCE, TARGET = 8, 300, 260
@@ -115,3 +115,23 @@ def test_equivalent_poses_fit_as_well_as_the_truth(banks: Banks, recipe: Recipe)
         assert torch.where(pairs.is_equivalent[:, pose], ratio, 1.0).max() < 1.5
     assert pairs.is_equivalent[:, 0].all()
     assert pairs.is_equivalent[:, 1:].any()
+
+
+def test_stretched_shapes_are_flatter_and_fill_the_unit_sphere(banks: Banks):
+    shapes = banks.training.coordinates(torch.arange(COUNT))
+    stretched = stretch_shapes(shapes, 0.7, generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(stretched.norm(dim=-1).amax(-1), torch.ones(COUNT))
+    assert stretched.mean(-2).abs().max() < 1e-6
+    # What was done to a shape is one linear map, with two equal singular values and one smaller by up to 70 %.
+    centered = shapes - shapes.mean(-2, keepdim=True)
+    lengths = torch.linalg.svdvals(torch.linalg.lstsq(centered.double(), stretched.double()).solution)
+    shares = lengths / lengths[:, :1]
+    assert torch.allclose(shares[:, 1], torch.ones(COUNT, dtype=torch.double), atol=1e-4)
+    assert 0.3 <= shares[:, 2].min() < shares[:, 2].max() < 1
+
+
+def test_pairs_of_a_stretched_shape_fit_at_the_truth_alone(banks: Banks, recipe: Recipe):
+    pairs = draw(banks, replace(recipe, stretch=0.7), Scenario.NOISE_FREE)
+    assert shared_share(pairs).min() == 1
+    assert torch.equal(pairs.is_equivalent.sum(-1), torch.ones(COUNT, dtype=torch.long))
+    assert torch.allclose(pairs.equivalents[:, 0], pairs.rotation, atol=1e-5)

@@ -29,6 +29,7 @@ def test_weights_of_the_package_are_small_and_see_free_shapes_only(name: str):
     [
         ({"batch": 0}, "batch"),
         ({"ema": 1.0}, "ema"),
+        ({"stretch": 1.0}, "stretch"),
         ({"scenarios": ()}, "scenarios is empty"),
         ({"scenarios": ((Scenario.OCCLUSION, 1.0),)}, "occlusion"),
         ({"points": ((4096, 1.0),)}, "16..1024"),

@@ -96,9 +96,7 @@ class PairMaker:
         return first, second if unequal else first
 
 
-def stretch_shapes(
-    shape: Float[Tensor, "B N 3"], most: float, *, generator: torch.Generator
-) -> Float[Tensor, "B N 3"]:
+def stretch_shapes(shape: Float[Tensor, "B N 3"], most: float, *, generator: torch.Generator) -> Float[Tensor, "B N 3"]:
     """Each shape shorter along a random axis by a share of up to ``most``, in the unit sphere again."""
     axis = _draw_axis(shape, generator=generator)
     share = most * torch.rand(len(shape), 1, 1, generator=generator, device=shape.device)
