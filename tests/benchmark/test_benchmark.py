@@ -12,7 +12,7 @@ from deepume.benchmark.measure import measure_pair
 from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
 from deepume.benchmark.references import REFERENCES
 from deepume.benchmark.resampling import RESAMPLER, resampling_distance
-from deepume.benchmark.statistics import CONFIDENCE, OPTIONAL, STATISTICS, bootstrap_draws
+from deepume.benchmark.statistics import CONFIDENCE, OPTIONAL, STATISTICS, bootstrap_draws, summarize
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
 from deepume.errors import DeepumeError, UnknownNameError
 from deepume.pretrained import load_network
@@ -47,6 +47,14 @@ def test_noise_free_pairs_are_solved_exactly_and_identity_is_not() -> None:
     assert by_method["truth-icp"]["rotation_mean_deg"].value < 1e-6
     assert by_method["truth-icp"]["right"].value == 1
     assert by_method["identity"]["rotation_mean_deg"].value > 20
+
+
+def test_a_pair_is_as_close_as_the_truth_up_to_two_percent() -> None:
+    condition = next(SMALL.conditions())
+    key = PairKey("procedural", Scenario.ZERO, Law.HAAR, 64, 1)
+    measured = measure_pair("pca", make_pair(ProceduralSet(size=64), key))
+    pairs = [replace(measured, chamfer_ratio=ratio) for ratio in (0.9, 1.019, 1.03, 2.0)]
+    assert summarize("pca", condition, pairs)[0].figures["as_close_as_truth"].value == 0.5
 
 
 def test_unknown_methods_and_empty_suites_are_refused() -> None:

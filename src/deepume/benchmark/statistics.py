@@ -19,6 +19,8 @@ RESAMPLINGS = 500
 
 LARGE_CLASS = 20
 """Classes with fewer pairs than this stand in one row together."""
+CLOSE = 1.02
+"""A pose whose d_C is at most this many times that of the truth fits as well as the truth does."""
 DOUBT = 0.5
 """An answer of less confidence is one the method does not believe in."""
 
@@ -54,6 +56,7 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "recall_10_deg": ("rotation_deg", lambda values: np.mean(values <= 10)),
     "right": ("right", np.mean),
     "chamfer_ratio_median": ("chamfer_ratio", np.median),
+    "as_close_as_truth": ("chamfer_ratio", lambda values: np.mean(values <= CLOSE)),
     "point_rmse_mean": ("point_rmse", np.mean),
     "rmse_r_paper": ("rmse_r_paper", np.mean),
     "rmse_t_paper": ("translation", np.mean),
@@ -70,8 +73,8 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
 """Figures of a row: what is measured on each pair, and how pairs are put together."""
 CONFIDENCE = frozenset({"doubtful", "calibration_error"})
 """Figures of methods that state a confidence."""
-OPTIONAL = CONFIDENCE | {"resampling_chamfer"}
-"""Figures that not every row has."""
+OPTIONAL = CONFIDENCE | {"resampling_chamfer", "as_close_as_truth"}
+"""Figures that not every row has, or that older records do not."""
 
 
 def summarize(method: str, condition: Condition, measured: Sequence[Any], *, by_class: bool = False) -> list[Row]:

@@ -85,6 +85,7 @@ COLUMNS = (
     Column("mean° [95 %]", _mean_with_interval, "rotation_mean_deg", Better.LOW),
     _ours("right", "right", _percent, Better.HIGH),
     _ours("d_C / truth", "chamfer_ratio_median", _short),
+    _ours("≤ 1.02", "as_close_as_truth", _percent, Better.HIGH),
     _ours("doubt", "doubtful", _percent, None),
     _ours("ECE", "calibration_error", "{:.3f}".format),
     _ours("RMSE(R)", "rmse_r_paper", _small),
@@ -97,9 +98,10 @@ COLUMNS = (
     _papers("rmse_t_paper"),
     _ours("d_C resampled", "resampling_chamfer", _small, None),
 )
-"""*Doubt* is the share of answers that a method gives less than even odds, *ECE* the error of its confidence; RMSE(R),
-d_C, d_H (of squared distances) and RMSE(t) are the paper's metrics, each with what the *paper* prints beside it; *d_C
-resampled* is how far the paper's network moves the points of a cloud."""
+"""*d_C / truth* is the median of d_C over that of the true pose, *≤ 1.02* the share of pairs where it is no more than
+that. *Doubt* is the share of answers that a method gives less than even odds, *ECE* the error of its confidence.
+RMSE(R), d_C, d_H (of squared distances) and RMSE(t) are the paper's metrics, each with what the *paper* prints beside
+it; *d_C resampled* is how far the paper's network moves the points of a cloud."""
 
 
 @dataclass(frozen=True, slots=True)
