@@ -4,15 +4,19 @@ import pytest
 import torch
 from torch import Tensor
 
+from deepume.api import register
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
 from deepume.hypotheses import sign_changes
 from deepume.learned import LEARNED, DefaultNetwork
 from deepume.method import Claim
 from deepume.metrics import rotation_error_deg
-from deepume.model import nearest_frame_pose
+from deepume.model import PaperConfig, PaperDeepUME, nearest_frame_pose
+from deepume.pretrained import load_network
+from deepume.rotation import geodesic_angle
 from deepume.testing import check_method, check_proper
 from deepume.transform import RigidTransform
+from deepume.unit_sphere import to_unit_pair
 from deepume.weights import FileState, list_weights
 
 TABLE = {entry.name: entry for entry in LEARNED}
@@ -64,3 +68,13 @@ def test_a_density_gradient_that_spoils_the_four_frames_is_overcome() -> None:
     four = nearest_frame_pose(source, crowded, sign_changes())
     assert rotation_error_deg(four, motion) > 20
     assert rotation_error_deg(DefaultNetwork()(source, crowded).target_from_source, motion) < 10
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_users_get_from_the_papers_network_what_it_answers_in_the_unit_sphere_it_was_trained_in(unit: float) -> None:
+    source, target, _ = make_clouds("quadruped", 300, 300)
+    network = load_network(PaperDeepUME, PaperConfig, "deepume-paper", torch.device("cpu"))
+    pair = to_unit_pair(source.float(), target.float())
+    trained = network(pair.source, pair.target).target_from_source.rotation
+    answer = register(unit * source, unit * target, method="deepume-paper", refine=False).target_from_source
+    assert torch.rad2deg(geodesic_angle(answer.rotation.float(), trained)) < 0.2

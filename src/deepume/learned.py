@@ -56,13 +56,21 @@ def search_frames(network: DeepUME, source: Source, target: Target) -> RigidTran
     return network.improve(source, target, starts).target_from_source
 
 
+def paper_method(weights: str) -> NetworkMethod:
+    """The paper's network, or one of its ablations, by the name of its weights.
+
+    Differs from the released code: it sees every pair in the unit sphere, as in training, whatever the unit.
+    """
+    return NetworkMethod(PaperDeepUME, PaperConfig, weights, in_unit_sphere=True)
+
+
 ALWAYS = frozenset({Claim.PROPER, Claim.DETERMINISTIC, Claim.PERMUTATION, Claim.TRANSLATION, Claim.EXACT, Claim.BATCH})
 
 LEARNED = (
     MethodEntry(
         name="deepume-paper",
         summary="the paper's network, trained here",
-        make=lambda: NetworkMethod(PaperDeepUME, PaperConfig, "deepume-paper"),
+        make=partial(paper_method, "deepume-paper"),
         claims=ALWAYS,
         weights="deepume-paper",
     ),

@@ -16,6 +16,7 @@ from deepume.rotation import nearest_rotation
 from deepume.score import rank_hypotheses
 from deepume.transform import RigidTransform
 from deepume.types import Points, Source, Target
+from deepume.unit_sphere import to_unit_pair
 from deepume.weights import SUFFIX, WeightsError, config_of, load_weights, restore_weights, why_missing
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -33,17 +34,29 @@ class NetworkMethod:
     """Name of the published weights, or the path of a file."""
     most_points: int | None = None
     """Larger clouds are thinned to this many points, evenly spread; None: they are not thinned."""
+    in_unit_sphere: bool = False
+    """Show the network every pair in the unit sphere, where it was trained; False for networks that see to it."""
 
     @torch.inference_mode()
     def __call__(self, source: Source, target: Target) -> Registration:
         """The network's answer, without refinement. Networks compute in single precision."""
         network = load_network(self.network, self.config, self.weights, source.device)
         moving, fixed = self._thin(source.float()), self._thin(target.float())
-        pose = network(moving, fixed).target_from_source
+        solve = _solve_in_unit_sphere if self.in_unit_sphere else _solve
+        pose = solve(network, moving, fixed)
         return rank_hypotheses(source, target, sharpen(pose, source)[..., None])
 
     def _thin(self, points: Points) -> Float[Tensor, "*batch K 3"]:
         return points if self.most_points is None else subsample_farthest(points, self.most_points)
+
+
+def _solve(network: nn.Module, source: Source, target: Target) -> RigidTransform:
+    return network(source, target).target_from_source
+
+
+def _solve_in_unit_sphere(network: nn.Module, source: Source, target: Target) -> RigidTransform:
+    pair = to_unit_pair(source, target)
+    return pair.restore(_solve(network, pair.source, pair.target))
 
 
 @lru_cache(maxsize=8)

@@ -156,3 +156,18 @@ def test_a_sweep_changes_its_parameter_and_nothing_else() -> None:
     distances = [row.figures["chamfer_squared"].value for row in swept]
     assert len(set(distances)) == len(distances) == 9
     assert {row.law for row in swept} == {Law.EULER_FULL}
+
+
+def test_an_updated_record_has_new_rows_of_some_methods_and_tells_whence_the_others_are(tmp_path: Path) -> None:
+    path = tmp_path / "small.json"
+    Session("first", record=path, commit="a" * 12).run(QUICK)
+    again = QUICK.narrowed(methods=("pca",))
+    Session("second", record=path, commit="b" * 12, update=True).run(again)
+    record = read_record(path)
+    assert [row.method for row in record.rows] == ["identity", "pca"] * 2
+    assert (record.command, record.commit) == ("second", "b" * 12)
+    assert [(run.methods, run.command, run.commit) for run in record.earlier] == [(["identity"], "first", "a" * 12)]
+    Session("third", record=path, commit="c" * 12, update=True).run(QUICK.narrowed(methods=("identity",)))
+    assert [(run.methods, run.command) for run in read_record(path).earlier] == [(["pca"], "second")]
+    with pytest.raises(DeepumeError, match="7 pairs, now on 3"):
+        Session("fewer", record=path, commit="d" * 12, update=True).run(replace(again, pairs=3))

@@ -16,7 +16,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Parse, measure, print Markdown, keep the records; exit 2 on bad input."""
     given = _parser().parse_args(arguments)
     command = " ".join(["python -m deepume.benchmark", *(arguments or sys.argv[1:])])
-    session = Session(command, given.data, given.record, given.device, given.workers, given.commit or find_commit())
+    commit = given.commit or find_commit()
+    session = Session(command, given.data, given.record, given.device, given.workers, commit, update=given.update)
     try:
         for suite in find_suites(given.suites, has_data=given.data is not None):
             narrowed = suite.narrowed(methods=tuple(given.methods), sets=tuple(given.sets), pairs=given.pairs)
@@ -44,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=1, help="processes that share the work")
     parser.add_argument("--commit", help="commit to note in the record, where there is no checkout")
     parser.add_argument("--record", type=Path, help="write the record (JSON) here, or the records into this folder")
+    parser.add_argument("--update", action="store_true", help="leave rows of other methods in a record that is there")
     return parser
 
 

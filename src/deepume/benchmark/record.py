@@ -6,7 +6,7 @@ import datetime
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -25,6 +25,18 @@ LEDGER = "test-runs.txt"
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """A run from which a later record of the suite still has rows."""
+
+    methods: list[str]
+    """Methods whose rows are its."""
+    command: str
+    commit: str
+    date: str
+    hardware: dict[str, str | int]
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One run of a suite."""
 
@@ -38,6 +50,8 @@ class Record:
     test_runs_before: int
     """Recorded runs on test sets that came before this one."""
     rows: list[Row]
+    earlier: list[Earlier] = field(default_factory=list)
+    """Where rows come from that this run did not measure."""
 
 
 def make_record(
@@ -81,7 +95,8 @@ def read_record(path: Path) -> Record:
     """Read what :func:`write_record` wrote."""
     plain = json.loads(path.read_text())
     rows = [Row(**{**row, "figures": {k: Figure(*v) for k, v in row["figures"].items()}}) for row in plain["rows"]]
-    return Record(**{**plain, "rows": rows})
+    earlier = [Earlier(**run) for run in plain.get("earlier", [])]
+    return Record(**{**plain, "rows": rows, "earlier": earlier})
 
 
 def _version(name: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deepume.benchmark.figures import draw_figure
 from deepume.benchmark.paper_suites import PAPER_SUITES
-from deepume.benchmark.record import Record, read_record
+from deepume.benchmark.record import Earlier, Record, read_record
 from deepume.benchmark.suites import SUITES
 from deepume.benchmark.tables import Table, make_tables
 from deepume.errors import FileFormatError
@@ -73,8 +73,15 @@ def _section(path: Path, record: Record) -> str:
         f'<section id="{path.stem}"><h2>{html.escape(title)}</h2>'
         f"<p><code>{html.escape(record.command)}</code></p>"
         f'<p class="facts">{html.escape(facts)} (<a href="{path.name}">record</a>)</p>'
+        f"{''.join(map(_earlier, record.earlier))}"
         f"{_images(path, record)}{_tables(record)}</section>"
     )
+
+
+def _earlier(run: Earlier) -> str:
+    """Where rows come from that the record's own command did not measure."""
+    text = f"{', '.join(run.methods)}: {run.date}, commit {run.commit}, {run.hardware.get('processor', '')}, "
+    return f'<p class="facts">{html.escape(text)}<code>{html.escape(run.command)}</code></p>'
 
 
 def _images(path: Path, record: Record) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from deepume.clouds import center, rms_radius
 from deepume.datasets import Pair
 from deepume.distances import chamfer_squared
 from deepume.paper import PaperConfig, PaperDeepUME
 from deepume.pretrained import load_network
+from deepume.unit_sphere import to_unit_pair
 
 RESAMPLER = "paper-resampler"
 """The row of the paper's network for which this is measured."""
@@ -18,7 +18,7 @@ RESAMPLER = "paper-resampler"
 def resampling_distance(pair: Pair) -> float:
     """Squared d_C between a cloud in its frame and the same resampled, mean of both clouds, in the clouds' unit."""
     network = load_network(PaperDeepUME, PaperConfig, "deepume-paper", pair.source.device)
-    unit = torch.maximum(rms_radius(pair.source), rms_radius(pair.target))  # what every method is given
-    estimate = network(*((center(cloud) / unit).float() for cloud in (pair.source, pair.target)))
+    unit_pair = to_unit_pair(pair.source.float(), pair.target.float())
+    estimate = network(unit_pair.source, unit_pair.target)
     moved = [chamfer_squared(*each) for each in zip(estimate.canonical, estimate.resampled, strict=True)]
-    return float(torch.stack(moved).mean() * unit.square())
+    return float(torch.stack(moved).mean() * unit_pair.radius.square())

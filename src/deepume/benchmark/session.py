@@ -13,6 +13,7 @@ from deepume.benchmark.runner import Progress, Skip, run_suite
 from deepume.benchmark.statistics import Row
 from deepume.benchmark.suite import Suite
 from deepume.benchmark.suites import ALL, get_suite
+from deepume.benchmark.update import update_record
 from deepume.errors import MissingPackageError
 from deepume.provenance import find_commit
 
@@ -32,6 +33,8 @@ class Session:
 
     commit: str = field(default_factory=find_commit)
     """The code that measures."""
+    update: bool = False
+    """Leave the rows of other methods in a record that is there already."""
     _unfinished: list[Kept] = field(default_factory=list)
 
     def run(
@@ -60,7 +63,8 @@ class Session:
     def _write(self, suite: Suite, rows: list[Row], path: Path) -> None:
         ledger = path.parent / LEDGER
         record = make_record(suite, rows, self.command, ledger, device=self.device, workers=self.workers)
-        write_record(replace(record, commit=self.commit or record.commit), path)
+        record = replace(record, commit=self.commit or record.commit)
+        write_record(update_record(read_record(path), record) if self.update and path.is_file() else record, path)
 
     def _draw_picture(self, suite: Suite, record: Path, skip: Skip) -> None:
         try:

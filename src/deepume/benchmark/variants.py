@@ -9,10 +9,9 @@ from deepume.api import find_method, list_methods, register
 from deepume.auto import Auto
 from deepume.benchmark.resampling import RESAMPLER
 from deepume.datasets import Pair
+from deepume.learned import paper_method
 from deepume.method import Effort, MethodEntry
-from deepume.paper import PaperConfig, PaperDeepUME
 from deepume.pipeline import Settings, Stopwatch, register_pair
-from deepume.pretrained import NetworkMethod
 from deepume.result import Registration
 
 
@@ -33,8 +32,7 @@ def register_resampler(pair: Pair) -> Registration:
 
 def register_ablated(pair: Pair, weights: str) -> Registration:
     """The paper's network without one of its parts, on clouds prepared as for the whole."""
-    network = NetworkMethod(PaperDeepUME, PaperConfig, weights)
-    entry = MethodEntry(weights, "an ablation", lambda: network, frozenset(), weights=weights)
+    entry = MethodEntry(weights, "an ablation", partial(paper_method, weights), frozenset(), weights=weights)
     return register_pair(pair.source, pair.target, entry, Settings(refine=False), Stopwatch())
 
 

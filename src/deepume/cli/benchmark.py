@@ -65,6 +65,8 @@ class Benchmark:
     """Only every so many-th pair, spread over all shapes: 4 takes a quarter of the time, for wider intervals."""
     record: Path | None = None
     """Write the record (JSON) here; for several suites a folder, where each writes NAME.json."""
+    update: bool = False
+    """Where the record is there already, replace the rows of the methods measured now and leave all others."""
     workers: int = 1
     """Processes that share the work; the figures do not depend on it, but times do if the cores are too few."""
     markdown: bool = False
@@ -79,7 +81,7 @@ class Benchmark:
         suites = find_suites([name for name in self.suites if name != REPORT], has_data=self.data is not None)
         if len(suites) > 1 and self.record is not None and self.record.suffix == ".json":
             raise DeepumeError(f"Several suites do not fit into one record: name a folder instead of {self.record}.")
-        session = Session(command_line(), self.data, self.record, self.device, self.workers)
+        session = Session(command_line(), self.data, self.record, self.device, self.workers, update=self.update)
         for suite in suites:
             chosen = suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
             rows = self._measure(session, chosen.thinned(self.every))
