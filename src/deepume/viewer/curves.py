@@ -35,7 +35,7 @@ def read_events(log: Path) -> list[dict[str, Any]]:
     try:
         events: list[dict[str, Any]] = []
         for event in map(json.loads, log.read_text().splitlines()):
-            while events and events[-1]["seconds"] > event["seconds"]:
+            while events and events[-1]["step"] > event["step"]:
                 events.pop()
             events.append(event)
         return events
