@@ -171,3 +171,5 @@ def test_an_updated_record_has_new_rows_of_some_methods_and_tells_whence_the_oth
     assert [(run.methods, run.command) for run in read_record(path).earlier] == [(["pca"], "second")]
     with pytest.raises(DeepumeError, match="7 pairs, now on 3"):
         Session("fewer", record=path, commit="d" * 12, update=True).run(replace(again, pairs=3))
+    with pytest.raises(DeepumeError, match="--record"):
+        Session("nowhere", update=True)

@@ -17,8 +17,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     command = " ".join(["python -m deepume.benchmark", *(arguments or sys.argv[1:])])
     commit = given.commit or find_commit()
-    session = Session(command, given.data, given.record, given.device, given.workers, commit, update=given.update)
     try:
+        session = Session(command, given.data, given.record, given.device, given.workers, commit, update=given.update)
         for suite in find_suites(given.suites, has_data=given.data is not None):
             narrowed = suite.narrowed(methods=tuple(given.methods), sets=tuple(given.sets), pairs=given.pairs)
             print(to_markdown(session.run(narrowed.thinned(given.every), skip=_say_skipped)))

@@ -14,7 +14,7 @@ from deepume.benchmark.statistics import Row
 from deepume.benchmark.suite import Suite
 from deepume.benchmark.suites import ALL, get_suite
 from deepume.benchmark.update import update_record
-from deepume.errors import MissingPackageError
+from deepume.errors import DeepumeError, MissingPackageError
 from deepume.provenance import find_commit
 
 
@@ -36,6 +36,11 @@ class Session:
     update: bool = False
     """Leave the rows of other methods in a record that is there already."""
     _unfinished: list[Kept] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse to bring up to date what is not named."""
+        if self.update and self.record is None:
+            raise DeepumeError("--update brings a record up to date: name it with --record.")
 
     def run(
         self, suite: Suite, progress: Progress = lambda name, figures: None, skip: Skip = lambda name, reason: None
