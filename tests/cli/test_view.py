@@ -15,7 +15,10 @@ pytest.importorskip("viser", reason="needs the extra viewer")
 def served(files) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A running `deepume view`, and the address that it printed."""
     words = [sys.executable, "-m", "deepume.cli.main", "view", str(files.source), str(files.target)]
+    # A shell that runs the tests in the background has its children ignore Ctrl-C; a user's does not.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line.startswith("Open http://127.0.0.1:"), line
