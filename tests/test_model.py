@@ -187,6 +187,15 @@ def test_half_precision_outside_the_closed_form_changes_little():
     assert torch.allclose(half.rotation @ half.rotation.mT, torch.eye(3), atol=1e-5)
 
 
+def test_half_precision_leaves_the_coordinates_of_the_papers_network_alone():
+    torch.manual_seed(0)
+    model = PaperDeepUME(PaperConfig(feature_dim=16, neighbors=8)).train()
+    source, target = skewed_cloud(300, seed=1, dtype=torch.float32), skewed_cloud(280, seed=2, dtype=torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        estimate = model(source, target)
+    assert {cloud.dtype for cloud in (*estimate.canonical, *estimate.resampled)} == {torch.float32}
+
+
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
 def test_ranking_by_chamfer_equals_the_squared_chamfer_distance(batch):
     source, target = skewed_cloud(*batch, 70, seed=1) + 5, skewed_cloud(*batch, 50, seed=2) + 5

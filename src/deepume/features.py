@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -100,11 +102,11 @@ class Dgcnn(nn.Module):
     def _pool_trained(self, points: Float[Tensor, "P 3"], graph: Int[Tensor, "P k"]) -> Float[Tensor, "P C"]:
         """Maxima over the edges of each point after each layer, all edges at once: batch norm needs them all."""
         neighbors = points.index_select(0, graph.flatten()).view(*graph.shape, 3)
-        first, *later = self.edge_layers
-        edges, most = first.pool(_map_edges(neighbors, points, first.linear.weight), keep_edges=True)  # pyright: ignore
+        first, *later = cast("list[PointLayer]", list(self.edge_layers))
+        edges, most = first.pool(_map_edges(neighbors, points, first.linear.weight), keep_edges=True)
         pooled = [most]
         for layer in later:
-            edges, most = layer.pool(layer.linear(edges), keep_edges=layer is not later[-1])  # pyright: ignore
+            edges, most = layer.pool(layer.linear(edges), keep_edges=layer is not later[-1])
             pooled.append(most)
         return torch.cat(pooled, -1)
 

@@ -25,8 +25,11 @@ def test_the_published_runs_learned_something() -> None:
     for name in read_table():
         events = read_events(LOG.with_name(f"{name}.jsonl"))
         losses = [event["loss"] for event in events if event["event"] == "train"]
-        # From good frames a run begins near the floor that sampling sets: it falls by little, but falls.
-        assert sum(losses[-5:]) / 5 < min(losses[:5]), name
+        if events[0]["recipe"]["loss_distance"] == "log":
+            # A part of a logarithm means nothing: the last losses are below each of the first.
+            assert sum(losses[-5:]) / 5 < min(losses[:5]), name
+        else:
+            assert sum(losses[-5:]) < 0.95 * sum(losses[:5]), name
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
