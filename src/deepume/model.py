@@ -61,7 +61,7 @@ class DeepUMEConfig:
     """Attention heads; they divide the width."""
     features: int = 128
     """Number of invariant features, the rows of the moment matrix."""
-    neighbors: int = 16
+    neighbors: int = 12
     """Nearest points of the own cloud that a token starts from, the point itself included."""
     cross_neighbors: int = 8
     """Nearest points of the other cloud that a token starts from."""
@@ -78,8 +78,8 @@ class DeepUMEConfig:
 
     @classmethod
     def small(cls) -> DeepUMEConfig:
-        """Half the width and one block less, for CPU."""
-        return cls(width=64, blocks=2, heads=1, features=64)
+        """Half the width, one block and a few neighbors less, for CPU."""
+        return cls(width=64, blocks=2, heads=1, features=64, cross_neighbors=6)
 
 
 class DeepUME(nn.Module):

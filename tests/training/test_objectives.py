@@ -60,16 +60,16 @@ def test_the_score_is_least_at_the_truth(pairs: Pairs):
     turned = random_rotation(len(pairs), generator=torch.Generator().manual_seed(2), dtype=torch.float32)
     image = (center @ pairs.rotation.mT).squeeze(-2) + pairs.translation
     other = rigid_motion(turned, image - (center @ turned.mT).squeeze(-2))
-    assert (dense_score(truth, pairs, 64) < dense_score(other, pairs, 64) + 0.1).all()
-    assert dense_score(truth, pairs, 64).mean() < dense_score(other, pairs, 64).mean() - 0.2
+    assert (dense_score(truth, pairs) < dense_score(other, pairs) + 0.1).all()
+    assert dense_score(truth, pairs).mean() < dense_score(other, pairs).mean() - 0.2
 
 
-def test_the_loss_may_be_taken_on_points_that_the_network_did_not_see(pairs: Pairs):
-    recipe = replace(RECIPES["tiny-paper"], loss_points=64)
+def test_the_loss_compares_the_clouds_it_is_given(pairs: Pairs):
+    recipe = RECIPES["tiny-paper"]
     trainable = TRAINABLES[recipe.method]
     torch.manual_seed(0)
     network = trainable.build(recipe.config)
-    hidden = replace(pairs, dense_source=torch.zeros_like(pairs.dense_source))
+    hidden = replace(pairs, loss_source=torch.zeros_like(pairs.loss_source))
     losses = [trainable.objective(network, batch, recipe, torch.Generator()).total for batch in (pairs, hidden)]
     assert losses[0] != losses[1]
     losses[0].backward()
@@ -79,7 +79,7 @@ def test_the_loss_may_be_taken_on_points_that_the_network_did_not_see(pairs: Pai
 def test_in_the_logarithm_no_pair_pulls_harder_for_being_larger(pairs: Pairs):
     def pull(distance: str, scale: float) -> torch.Tensor:
         recipe = override(RECIPES["tiny-paper"], {"loss_distance": distance})
-        grown = replace(pairs, source=scale * pairs.source, target=scale * pairs.target)
+        grown = replace(pairs, loss_source=scale * pairs.loss_source, loss_target=scale * pairs.loss_target)
         angle = torch.tensor(0.1, requires_grad=True)
         turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()]).view(2, 2)
         rotation = torch.block_diag(turn, torch.ones(1, 1)).expand(len(pairs), 3, 3)

@@ -56,7 +56,7 @@ def test_paper_training_shares_about_half(banks: Banks, recipe: Recipe):
 def test_density_thins_one_side_of_the_target(banks: Banks, recipe: Recipe):
     def offset(scenario: Scenario) -> torch.Tensor:
         pairs = draw(banks, recipe, scenario)
-        return (pairs.target.mean(-2) - pairs.dense_target.mean(-2)).norm(dim=-1)
+        return (pairs.target.mean(-2) - pairs.loss_target.mean(-2)).norm(dim=-1)
 
     assert offset(Scenario.DENSITY).min() > offset(Scenario.ZERO).mean()
 
@@ -69,8 +69,20 @@ def test_overlap_crops_both_clouds(banks: Banks, recipe: Recipe):
 
 def test_a_tenth_of_the_points_are_outliers(banks: Banks, recipe: Recipe):
     pairs = draw(banks, recipe, Scenario.OUTLIERS)
-    nearest = torch.cdist(pairs.source, pairs.dense_source).amin(-1)
+    nearest = torch.cdist(pairs.source, pairs.loss_source).amin(-1)
     assert nearest[:, :30].mean() > 5 * nearest[:, 30:].mean()
+
+
+def test_the_loss_sees_the_clouds_or_draws_that_share_points(banks: Banks, recipe: Recipe):
+    for points, shared in ((0, 0.0), (256, 0.0), (256, 0.5), (256, 1.0)):
+        changed = replace(recipe, loss_points=points, loss_shared=shared)
+        pairs = draw(banks, changed, Scenario.ZERO)
+        if points == 0:
+            assert torch.equal(pairs.loss_source, pairs.source)
+            assert torch.equal(pairs.loss_target, pairs.target)
+        truth = pairs.loss_source @ pairs.rotation.mT + pairs.translation.unsqueeze(-2)
+        same = torch.cdist(truth, pairs.loss_target, compute_mode="donot_use_mm_for_euclid_dist").amin(-1) < 1e-5
+        assert same.float().mean().item() == pytest.approx(shared, abs=0.01)
 
 
 def test_scenarios_are_mixed_by_their_shares(banks: Banks, recipe: Recipe):

@@ -44,29 +44,25 @@ def default_objective(network: nn.Module, pairs: Pairs, recipe: Recipe, generato
     fits = torch.stack([_fit(pose, pairs, recipe) for pose in estimate.passes])
     fit = _masked_mean(fits, starts.is_near)
     begun = (initial, *estimate.passes[:-1])
-    truths = torch.stack([dense_score(pose, pairs, recipe.score_points) for pose in begun])
+    truths = torch.stack([dense_score(pose, pairs) for pose in begun])
     score = smooth_l1_loss(torch.stack(estimate.scores).float(), truths, beta=0.5)
     parts = {"chamfer": fit, "score": score, "near": starts.is_near.float().mean()}
     return Losses(fit + recipe.score_weight * score, {name: part.detach() for name, part in parts.items()})
 
 
 def _fit(pose: RigidTransform, pairs: Pairs, recipe: Recipe) -> Float[Tensor, " B"]:
-    """d_C of each pair at a pose, or its logarithm, on the clouds the network saw or on dense ones."""
-    source, target = pairs.source, pairs.target
-    if recipe.loss_points:
-        source, target = pairs.dense_source[:, : recipe.loss_points], pairs.dense_target[:, : recipe.loss_points]
-    moved = _moved(source, pose)
+    """d_C of each pair at a pose, or its logarithm."""
+    moved = _moved(pairs.loss_source, pose)
     if recipe.loss_distance is LossDistance.SQUARED:
-        return chamfer_squared(moved, target)
-    distance = chamfer(moved, target)
+        return chamfer_squared(moved, pairs.loss_target)
+    distance = chamfer(moved, pairs.loss_target)
     return distance if recipe.loss_distance is LossDistance.PLAIN else distance.clamp_min(SMALLEST_DISTANCE).log()
 
 
 @torch.no_grad()
-def dense_score(pose: RigidTransform, pairs: Pairs, points: int) -> Float[Tensor, " B"]:
+def dense_score(pose: RigidTransform, pairs: Pairs) -> Float[Tensor, " B"]:
     """What a score head learns to say of a pose: log d_C (un-squared, two-sided) of dense clouds, in source radii."""
-    source, target = pairs.dense_source[:, :points], pairs.dense_target[:, :points]
-    distance = chamfer(_moved(source, pose), target)
+    distance = chamfer(_moved(pairs.dense_source, pose), pairs.dense_target)
     return (distance / rms_radius(pairs.source)).clamp_min(SMALLEST_DISTANCE).log()
 
 

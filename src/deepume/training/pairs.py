@@ -37,6 +37,10 @@ class Pairs:
     """Noise-free points of the same shape in the frame of the source: the source's own and then others."""
     dense_target: Float[Tensor, "B K 3"]
     """Still other ones, in the frame of the target; never those of the source."""
+    loss_source: Float[Tensor, "B P 3"]
+    """What a loss moves: the source, or points of the shape without noise, as the recipe says."""
+    loss_target: Float[Tensor, "B Q 3"]
+    """What a loss compares it with: the target, or points of the shape some of which are those it moves."""
     equivalents: Float[Tensor, "B 24 3 3"]
     """The true rotation after each exchange of the shape's principal axes."""
     is_equivalent: Bool[Tensor, "B 24"]
@@ -66,7 +70,7 @@ class PairMaker:
     def draw_sized(self, count: int, source_size: int, target_size: int) -> Pairs:
         """A batch of given sizes."""
         scenarios = _draw_scenarios(self.recipe, count, generator=self.generator)
-        dense = max(self.recipe.loss_points, self.recipe.score_points)
+        dense = self.recipe.score_points
         rows = self.bank.draw(count, generator=self.generator)
         shape = self.bank.coordinates(rows)
         symmetric = self.bank.symmetric[rows]
@@ -77,6 +81,7 @@ class PairMaker:
         clouds = draw_clouds(shape, scenarios, kinds, source_size, target_size, generator=self.generator)
         motion = draw_motion(self.recipe.law, count, generator=self.generator, dtype=torch.float32)
         rotation, translation = motion.rotation, motion.translation
+        compared = self._compared(shape, clouds)
         return Pairs(
             clouds.source,
             _move(clouds.target, rotation, translation),
@@ -84,9 +89,20 @@ class PairMaker:
             translation,
             _take(shape, clouds.order[:, :dense]),
             _move(_take(shape, clouds.order[:, -dense:]), rotation, translation),
+            compared.source,
+            _move(compared.target, rotation, translation),
             rotation.unsqueeze(-3) @ self.bank.turns[rows],
             symmetric,
         )
+
+    def _compared(self, shape: Float[Tensor, "B N 3"], clouds: Clouds) -> Clouds:
+        """The clouds of the loss: those the network sees, or two draws from the shape that share some points."""
+        count = self.recipe.loss_points
+        if not count:
+            return clouds
+        first = count - round(self.recipe.loss_shared * count)
+        source, target = clouds.order[:, :count], clouds.order[:, first : first + count]
+        return Clouds(_take(shape, source), _take(shape, target), clouds.order)
 
     def _draw_sizes(self) -> tuple[int, int]:
         sizes = [size for size, _ in self.recipe.points]

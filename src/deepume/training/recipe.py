@@ -131,6 +131,8 @@ class Recipe:
     """Norm of the Chamfer loss."""
     loss_points: int = 0
     """If not 0, the loss compares this many other points of the shape instead of the clouds the network saw."""
+    loss_shared: float = 0.0
+    """Share of those points that both clouds of the loss hold. Where they do, d_C falls to a point at the true pose."""
     passes: int = 0
     """Passes in a training step, where the network makes several; 0: as many as its configuration says."""
     score_weight: float = 0.1
@@ -165,6 +167,7 @@ class Recipe:
         _require(
             0 <= self.loss_points <= 1024 and 16 <= self.score_points <= 1024, "dense clouds have up to 1024 points"
         )
+        _require(0 <= self.loss_shared <= 1, f"loss_shared is a share, got {self.loss_shared}")
         _require(self.steps > 0, f"steps must be positive, got {self.steps}")
 
     def batch_at(self, size: int) -> int:

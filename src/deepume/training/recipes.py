@@ -57,10 +57,11 @@ DEFAULT = Recipe(
     config=DeepUMEConfig(),
     shapes=(ShapeSource("open", 0.85), ShapeSource("procedural", 0.15)),
     scenarios=(
-        (Scenario.ZERO, 0.4),
+        (Scenario.ZERO, 0.35),
         (Scenario.PAPER_TRAINING, 0.15),
-        (Scenario.DENSITY, 0.25),
-        (Scenario.GAUSSIAN, 0.1),
+        (Scenario.DENSITY, 0.2),
+        # Half of it leaves noisy copies a sixth less accurate (0.27 against 0.22 degrees on one-sided scans).
+        (Scenario.GAUSSIAN, 0.2),
         (Scenario.ZERO_NOISE, 0.1),
     ),
     points=((64, 1.0), (128, 1.5), (256, 2.0), (512, 2.0), (1024, 1.5)),
@@ -72,8 +73,11 @@ DEFAULT = Recipe(
     ema=0.998,
     clip=1.0,
     loss_distance=LossDistance.PLAIN,
-    # The clouds of a density gradient would pull the loss to where their points crowd; the shape's other points do not.
+    # The clouds of a density gradient would pull the loss to where their points crowd; the shape's own points do not.
+    # Two samplings of a shape fit nearly as well a little off the truth, the same points only there: 0.42 degrees
+    # instead of 0.49 on held-out shapes, and 0.14 instead of 0.21 for clouds that share half of their points.
     loss_points=1024,
+    loss_shared=1.0,
     passes=2,
     steps=20_000,
 )
