@@ -1,3 +1,4 @@
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,12 @@ def figures_without_times(rows: list) -> list:
 
 def test_a_run_gives_the_same_numbers_again() -> None:
     assert figures_without_times(run_suite(SMALL, None)) == figures_without_times(run_suite(SMALL, None))
+
+
+def test_the_default_method_gives_the_same_numbers_again_whoever_does_the_work() -> None:
+    noisy = replace(SMALL, methods=("auto",), scenarios=(Scenario.GAUSSIAN, Scenario.ZERO), points=(256,))
+    one, two = (figures_without_times(run_suite(noisy, None, workers=count)) for count in (1, 2))
+    assert one == two
 
 
 def test_a_row_does_not_depend_on_the_other_methods() -> None:
@@ -145,6 +152,22 @@ def test_records_round_trip_and_looks_at_test_sets_are_counted(tmp_path: Path) -
     assert make_record(SMALL, rows, "", ledger).test_runs_before == 1
 
 
+def test_a_record_has_nine_digits_and_a_line_for_each_figure(tmp_path: Path) -> None:
+    write_record(make_record(SMALL, run_suite(SMALL, None), "command", tmp_path / LEDGER), tmp_path / "a.json")
+    figures = re.findall(r'^ +"\w+": \[(\S+), (\S+), (\S+)\],?$', (tmp_path / "a.json").read_text(), re.MULTILINE)
+    assert len(figures) == sum(len(row.figures) for row in read_record(tmp_path / "a.json").rows)
+    for number in (number for figure in figures for number in figure):
+        assert len(re.sub(r"e.*|\D", "", number).lstrip("0")) <= 9 + number.endswith(".0")
+
+
+REFERENCE_ROWS = {"identity", "pca", "frames-gicp", "truth-gicp"}
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=lambda suite: suite.name)
+def test_every_table_has_rows_to_judge_it_by(suite: Suite) -> None:
+    assert set(suite.methods) >= REFERENCE_ROWS
+
+
 def test_tables_name_every_method_and_condition() -> None:
     text = to_markdown(run_suite(SMALL, None))
     assert "procedural, zero, haar, 64 points, 4 pairs" in text
@@ -159,6 +182,7 @@ def test_published_records_are_complete(path: Path) -> None:
     assert len(record.commit) >= 7
     assert "dirty" not in record.commit
     assert record.versions["torch"] != "not installed"
+    assert {row.method for row in record.rows} >= REFERENCE_ROWS
     for row in record.rows:
         assert set(STATISTICS) - OPTIONAL <= set(row.figures) <= set(STATISTICS)
         assert row.pairs >= 1

@@ -169,6 +169,11 @@ def test_an_updated_record_has_new_rows_of_some_methods_and_tells_whence_the_oth
     assert [(run.methods, run.command, run.commit) for run in record.earlier] == [(["identity"], "first", "a" * 12)]
     Session("third", record=path, commit="c" * 12, update=True).run(QUICK.narrowed(methods=("identity",)))
     assert [(run.methods, run.command) for run in read_record(path).earlier] == [(["pca"], "second")]
+    named = replace(QUICK, name="quick", methods=("identity", "truth-gicp"))
+    Session("some", record=path, commit="a" * 12).run(named)
+    Session("one more", record=path, commit="a" * 12, update=True).run(replace(named, methods=("pca",)))
+    assert [row.method for row in read_record(path).rows] == ["identity", "pca", "truth-gicp"] * 2
+    Session("first", record=path, commit="a" * 12).run(QUICK)
     with pytest.raises(DeepumeError, match="7 pairs, now on 3"):
         Session("fewer", record=path, commit="d" * 12, update=True).run(replace(again, pairs=3))
     with pytest.raises(DeepumeError, match="--record"):

@@ -18,6 +18,9 @@ ERROR_TITLE = "RMSE(R), degrees"
 BROAD_CLASSES = 12
 """Classes shown in the figure of ambiguity, the most ambiguous first."""
 
+SURFACES = ("deepume-paper", "auto")
+"""Methods whose surfaces are drawn, where they were measured; the tables have the others."""
+
 Draw = Callable[[Any, Sequence[Row]], Any]
 """Makes a figure of pyplot from rows."""
 
@@ -77,7 +80,9 @@ def _draw_curves(pyplot: Any, rows: Sequence[Row], place: Callable[[Row], float]
 
 def draw_surfaces(pyplot: Any, rows: Sequence[Row]) -> Any:
     """Error over the shares of points kept in source and target: a surface for each method and set."""
-    methods, sets = _unique(row.method for row in rows), _unique(row.set for row in rows)
+    methods = _unique(row.method for row in rows)
+    methods = [name for name in methods if name in SURFACES] or methods
+    sets = _unique(row.set for row in rows)
     size = (3.6 * len(sets), 3.4 * len(methods))
     figure, panels = pyplot.subplots(
         len(methods), len(sets), figsize=size, squeeze=False, subplot_kw={"projection": "3d"}, layout="constrained"

@@ -20,7 +20,7 @@ SCAN_PAIRS = (("faust-meters", 110), ("stanford", 240), ("modelnet40-test", 180)
 NOISES = (0.01, 0.02, 0.04, 0.06, 0.09, 0.12, 0.16, 0.2, 0.3)
 """Standard deviations up to the paper's 0.09 taken as a variance, which is a standard deviation of 0.3."""
 KEPT = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
-DENSE_METHODS = ("identity", "pca", "ume", "ume-3")
+DENSE_METHODS = (*BEFORE, "ume", "ume-3")
 """What is measured at any number of points: closed forms."""
 MOST_POINTS = (*((name, 4096) for name in PLAIN), *((name, 2048) for name in NETWORKS))
 """Larger clouds are left to the closed forms: others would take hours for what 4,096 points show as well."""
@@ -101,7 +101,7 @@ FIGURES = (
     Suite(
         "bernoulli",
         "Error against the shares of points kept in source and target, three sets",
-        methods=("deepume-paper", "auto"),
+        methods=(*BEFORE, "deepume-paper", *PLAIN),
         sets=THREE_SETS,
         further=tuple(thinned(name, first, second) for name in THREE_SETS for first in KEPT for second in KEPT),
         pairs=20,
@@ -121,7 +121,7 @@ FIGURES = (
     Suite(
         "ambiguity",
         "Right answers that RMSE(R) calls wrong: symmetric shapes half a turn from the truth",
-        methods=("identity", "frames-gicp", "auto", "truth-gicp", "half-turn-gicp"),
+        methods=(*BEFORE, *PLAIN, "half-turn-gicp"),
         sets=("procedural",),
         scenarios=(Scenario.ZERO,),
         laws=(Law.EULER_FULL,),
@@ -141,7 +141,7 @@ FIGURES = (
     Suite(
         "teaser",
         "One pair as each method leaves it, and the errors over all scans: FAUST, zero intersection",
-        methods=("identity", "ume-3", "dcp", "deepgmr", "deepume-paper", "auto"),
+        methods=(*BEFORE, "ume-3", "dcp", "deepgmr", "deepume-paper", *PLAIN),
         sets=("faust-meters",),
         laws=(Law.EULER_FULL,),
         pairs=11,
@@ -149,7 +149,7 @@ FIGURES = (
     Suite(
         "resample",
         "How far the paper's network moves the points of a cloud",
-        methods=("identity", RESAMPLER),
+        methods=(*BEFORE, RESAMPLER, *PLAIN),
         sets=("modelnet40-test",),
         scenarios=(Scenario.ZERO, Scenario.PAPER_TRAINING),
         laws=(Law.EULER_FULL,),
@@ -158,7 +158,7 @@ FIGURES = (
     Suite(
         "cost",
         "Times: points resampled, features resampled, no moments, and the closed forms alone",
-        methods=("identity", "pca", "ume-3", "deepume-paper", *ABLATIONS[1:]),
+        methods=(*BEFORE, "ume-3", "deepume-paper", *ABLATIONS[1:], *PLAIN),
         sets=("faust-meters",),
         laws=(Law.EULER_FULL,),
         points=(256, 1024),

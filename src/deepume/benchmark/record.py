@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import platform
+import re
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -82,13 +83,19 @@ def write_record(record: Record, path: Path) -> None:
     """Write a record, and enter it in the ledger beside it if it looked at a test set."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(record), indent=1) + "\n")
+        path.write_text(_as_json(record))
     except OSError as error:
         raise FileFormatError(f"Cannot write {path}: {error.strerror}. Choose another place.") from error
     looked_at = sorted({row.set for row in record.rows} & set(TEST_SETS))
     if looked_at:
         with (path.parent / LEDGER).open("a") as ledger:
             ledger.write(f"{record.date} {record.suite} {' '.join(looked_at)} {record.commit}\n")
+
+
+def _as_json(record: Record) -> str:
+    """The record as text, each figure with its interval on one line."""
+    text = json.dumps(asdict(record), indent=1) + "\n"
+    return re.sub(r"\[\s+(\S+)\s+(\S+)\s+(\S+)\s+\]", r"[\1 \2 \3]", text)
 
 
 def read_record(path: Path) -> Record:

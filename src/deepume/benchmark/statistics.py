@@ -19,6 +19,8 @@ RESAMPLINGS = 500
 
 LARGE_CLASS = 20
 """Classes with fewer pairs than this stand in one row together."""
+DIGITS = 9
+"""Significant digits of a figure: more than any reader needs, and no more than another processor would repeat."""
 CLOSE = 1.02
 """A pose whose d_C is at most this many times that of the truth fits as well as the truth does."""
 DOUBT = 0.5
@@ -123,4 +125,4 @@ def bootstrap_draws(shapes: np.ndarray) -> list[np.ndarray]:
 
 def _figure(values: np.ndarray, statistic: Callable[[np.ndarray], float], draws: list[np.ndarray]) -> Figure:
     low, high = np.quantile([statistic(values[draw]) for draw in draws], [0.025, 0.975])
-    return Figure(float(statistic(values)), float(low), float(high))
+    return Figure(*(float(f"{value:.{DIGITS}g}") for value in (statistic(values), low, high)))

@@ -36,7 +36,7 @@ SUITES = {
         Suite(
             "default",
             "The default method, what it is made of, and its peers, from 64 to 1,024 points",
-            methods=(*DEFAULT, "frames-gicp", "grid-icp", "ransac", "fgr", "kiss-matcher", *FLOOR),
+            methods=("identity", "pca", *DEFAULT, "frames-gicp", "grid-icp", "ransac", "fgr", "kiss-matcher", *FLOOR),
             sets=SCANS,
             scenarios=(Scenario.ZERO, Scenario.BERNOULLI, Scenario.GAUSSIAN),
             pairs=240,
@@ -52,7 +52,7 @@ SUITES = {
         Suite(
             "network",
             "The networks alone, without refinement, in every scenario of the paper, sparse and of uneven density",
-            methods=("pca", "ume", *OURS),
+            methods=("identity", "pca", "ume", *OURS, "frames-gicp", "truth-gicp"),
             sets=(*SCANS, "modelnet40-test"),
             scenarios=(Scenario.NOISE_FREE, Scenario.BERNOULLI, Scenario.ZERO, Scenario.GAUSSIAN),
             pairs=240,

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from deepume.benchmark.record import Earlier, Record
 from deepume.benchmark.statistics import Row
+from deepume.benchmark.suites import SUITES
 from deepume.errors import DeepumeError
 
 
 def update_record(old: Record, new: Record) -> Record:
-    """The new run's record with the rows that only the old one has, in the old one's order.
+    """The new run's record with the rows that only the old one has, in the order of the suite.
 
     Both must have measured the same pairs: rows of others would not belong in one table.
     """
@@ -24,7 +25,15 @@ def update_record(old: Record, new: Record) -> Record:
                 "measure the whole suite anew, or with the same --pairs and --every."
             )
     kept = dict.fromkeys(row.method for key, row in before.items() if key not in fresh)
-    return replace(new, rows=list((before | fresh).values()), earlier=_still_there(old, list(kept)))
+    return replace(new, rows=_in_order(new.suite, before | fresh), earlier=_still_there(old, list(kept)))
+
+
+def _in_order(suite: str, rows: dict[tuple[object, ...], Row]) -> list[Row]:
+    """Rows block by block, as the blocks first appear, and within one in the order of the suite's methods."""
+    blocks = {block: place for place, block in enumerate(dict.fromkeys(key[1:] for key in rows))}
+    methods = {name: place for place, name in enumerate(SUITES[suite].methods)} if suite in SUITES else {}
+    ranked = sorted(rows, key=lambda key: (blocks[key[1:]], methods.get(str(key[0]), len(methods))))
+    return [rows[key] for key in ranked]
 
 
 def _still_there(old: Record, kept: list[str]) -> list[Earlier]:
