@@ -5,10 +5,13 @@ import torch
 from torch import Tensor
 
 from deepume import RigidTransform
+from deepume.auto import Auto
+from deepume.auto.candidates import Candidates
 from deepume.auto.copies import are_copies, are_one_to_one, lock_onto_shared
-from deepume.auto.finish import FINE_GICP, Sampling, finish_pose
+from deepume.auto.finish import FINE_GICP, Finish, Sampling, finish_pose
 from deepume.auto.fit import Fit
 from deepume.auto.matching import assign_softly
+from deepume.auto.method import choose_finish
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.datasets import make_shape
@@ -135,3 +138,27 @@ def test_noise_that_hides_the_surface_is_not_taken_for_one() -> None:
         errors.append(rotation_error_deg(finish_pose(pair, start).fit.pose, truth))
         by_normals.append(rotation_error_deg(pair.gicp(start[None], FINE_GICP)[0], truth))
     assert sum(errors) < 0.5 * sum(by_normals)
+
+
+def test_the_best_finish_is_the_answer_and_all_else_its_rivals() -> None:
+    pair, truth, start = prepared(*independent("chair", 300))
+    away = RigidTransform(random_motion(5).rotation, truth.translation)
+    worse, better = (Finish(Fit.of(pair, pose), Sampling.INDEPENDENT) for pose in (away, truth))
+    rest = Candidates.rank(
+        pair, RigidTransform.stack([start, RigidTransform(random_motion(6).rotation, truth.translation)])
+    )
+    best, rivals = choose_finish([worse, better], rest)
+    assert best is better
+    assert len(rivals.scores) == 2  # the start is the answer's own
+    assert rivals.scores.tolist() == sorted([worse.fit.score, float(rest.scores[1])])
+
+
+@pytest.mark.parametrize(("family", "number"), [("box", 2), ("cylinder", 0), ("gear", 0)])
+def test_no_rival_would_win_if_it_were_finished(family: str, number: int) -> None:
+    shape = make_shape(family, generator=generator(number))
+    source, target = (shape.sample(500, generator=generator(seed)) for seed in (1, 2))
+    pair, _ = prepare_pair(source, random_motion(0).apply(target))
+    finish, rivals = Auto().find(pair)
+    near = rivals.scores <= finish.fit.score * (1 + pair.chance)
+    assert near.any()
+    assert all(finish_pose(pair, pose).fit.score >= finish.fit.score - 1e-9 for pose in rivals.poses[near])

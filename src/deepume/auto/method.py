@@ -20,9 +20,15 @@ from deepume.auto.prepared import PreparedPair
 from deepume.auto.stack import stack_results, to_dtype
 from deepume.method import Claim, Effort, MethodEntry
 from deepume.result import Hypothesis, Registration
-from deepume.score import MOST_HYPOTHESES
+from deepume.rotation import geodesic_angle
+from deepume.score import DISTINCT_ANGLE, MOST_HYPOTHESES
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
+
+TIE = 2.0
+"""A rival whose score is worse by no more than this many times chance may win once both are finished."""
+MOST_FINISHED = 5
+"""Poses that are finished at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +70,32 @@ class Auto:
             return finish.swapped(), Candidates(rivals.poses.inverse(), rivals.scores)
         found = search_poses(pair, self.effort, deadline, given, learned=self.learned)[:MOST_HYPOTHESES]
         finish = finish_pose(pair, found.poses[0], learned=self.learned)
-        if is_thick(pair, finish):
-            return self._finish_rivals(pair, finish, found)
-        rivals = found[1:]
-        return finish, rivals if pair.searched_whole else Candidates(rivals.poses, pair.score(rivals.poses))
+        near = found.near(self._lead(pair, finish) * pair.chance)
+        near[0], near[MOST_FINISHED:] = False, False
+        others = [finish_pose(pair, pose, learned=self.learned) for pose in found.poses[near]]
+        near[0] = True
+        rest = found[~near]
+        rest = rest if pair.searched_whole else Candidates(rest.poses, pair.score(rest.poses))
+        return choose_finish([finish, *others], rest)
 
-    def _finish_rivals(self, pair: PreparedPair, finish: Finish, found: Candidates) -> tuple[Finish, Candidates]:
-        """The best of all poses that came near, each finished, and the others.
+    def _lead(self, pair: PreparedPair, finish: Finish) -> float:
+        """Rivals whose scores are within this many times chance of the best are finished, too, before they are judged.
 
-        Clouds matched softly fit better than the search left them: unfinished, no rival would be seen to fit as well.
+        Matched softly, clouds fit better than the search left them: unfinished, no rival would be seen to fit as well.
         """
-        near = found.near(CLEAR_LEAD * pair.chance)
-        near[0] = False  # finished already
-        finishes = [finish, *(finish_pose(pair, pose, learned=self.learned) for pose in found.poses[near])]
-        rest = found[1:][~near[1:]]
-        poses = RigidTransform.concatenate([*(each.fit.pose[None] for each in finishes), rest.poses])
-        scores = torch.cat([rest.scores.new_tensor([each.fit.score for each in finishes]), pair.score(rest.poses)])
-        best = min(finishes, key=lambda each: each.fit.score)
-        return best, Candidates(poses, scores).sorted()[1:]
+        if is_thick(pair, finish):
+            return CLEAR_LEAD
+        return 0.0 if self.effort is Effort.FAST else TIE
+
+
+def choose_finish(finishes: list[Finish], rest: Candidates) -> tuple[Finish, Candidates]:
+    """The best of the finished poses, and all others that are not the same."""
+    best = min(finishes, key=lambda each: each.fit.score)
+    beaten = [each.fit for each in finishes if each is not best]
+    poses = RigidTransform.concatenate([*(fit.pose[None] for fit in beaten), rest.poses])
+    rivals = Candidates(poses, torch.cat([rest.scores.new_tensor([fit.score for fit in beaten]), rest.scores]))
+    distinct = geodesic_angle(poses.rotation, best.fit.pose.rotation) > DISTINCT_ANGLE
+    return best, rivals[distinct].sorted()
 
 
 def conclude(pair: PreparedPair, placement: Placement, finish: Finish, judgement: Judgement) -> Registration:
