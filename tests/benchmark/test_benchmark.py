@@ -112,6 +112,15 @@ def test_a_thinned_suite_measures_some_of_the_same_pairs_of_all_shapes(every: in
         assert len({key.index for key in chosen}) == min(size, len(chosen))
 
 
+def test_a_suite_can_be_kept_to_some_of_its_scenarios() -> None:
+    network = SUITES["network"]
+    for names in ((Scenario.DENSITY,), (Scenario.ZERO, Scenario.GAUSSIAN)):
+        assert list(network.within(names).conditions()) == [c for c in network.conditions() if c.scenario in names]
+    assert network.within(()) == network
+    with pytest.raises(UnknownNameError, match="overlap"):
+        network.within(("overlap",))
+
+
 @pytest.mark.parametrize("name", [name for name in REFERENCES if name.startswith("truth")])
 def test_refinement_from_the_truth_stays_near_it(name: str) -> None:
     key = PairKey("procedural", Scenario.ZERO, Law.HAAR, 512, 4, 0)

@@ -21,7 +21,8 @@ def main(arguments: list[str] | None = None) -> int:
         session = Session(command, given.data, given.record, given.device, given.workers, commit, update=given.update)
         for suite in find_suites(given.suites, has_data=given.data is not None):
             narrowed = suite.narrowed(methods=tuple(given.methods), sets=tuple(given.sets), pairs=given.pairs)
-            print(to_markdown(session.run(narrowed.thinned(given.every), skip=_say_skipped)))
+            chosen = narrowed.within(given.scenarios).thinned(given.every)
+            print(to_markdown(session.run(chosen, skip=_say_skipped)))
         session.finish()
     except DeepumeError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -40,12 +41,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", default="cpu", help="where networks compute: cpu, cuda")
     parser.add_argument("--methods", nargs="*", default=[], help="only these methods")
     parser.add_argument("--sets", nargs="*", default=[], help="other data sets than the suite's")
+    parser.add_argument("--scenarios", nargs="*", default=[], help="only the blocks of these scenarios")
     parser.add_argument("--pairs", type=int, help="another number of pairs in each block")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th pair, spread over all shapes")
     parser.add_argument("--workers", type=int, default=1, help="processes that share the work")
     parser.add_argument("--commit", help="commit to note in the record, where there is no checkout")
     parser.add_argument("--record", type=Path, help="write the record (JSON) here, or the records into this folder")
-    parser.add_argument("--update", action="store_true", help="leave rows of other methods in a record that is there")
+    parser.add_argument("--update", action="store_true", help="leave other rows in a record that is there")
     return parser
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from deepume.datasets import Dataset, Law, PairKey, Scenario
-from deepume.errors import DeepumeError
+from deepume.errors import DeepumeError, require_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,17 @@ class Suite:
         suite = replace(self, further=self._further_with(sets, points))
         given = {"methods": methods, "sets": sets, "points": points, "pairs": pairs}
         return replace(suite, **{name: value for name, value in given.items() if value not in (None, ())})
+
+    def within(self, scenarios: Sequence[str]) -> Suite:
+        """Only the blocks of these scenarios; all of them, if none is named."""
+        if not scenarios:
+            return self
+        present = dict.fromkeys(each.scenario for each in self.conditions())
+        for name in scenarios:
+            require_known(f"scenario of {self.name}", name, list(present))
+        own = tuple(each for each in self.scenarios if each in scenarios)
+        further = tuple(each for each in self.further if each.scenario in scenarios)
+        return replace(self, scenarios=own or self.scenarios, further=further, sweep_only=self.sweep_only or not own)
 
     def thinned(self, every: int) -> Suite:
         """Every ``every``-th pair only, still spread over all shapes: a share of the time for wider intervals."""

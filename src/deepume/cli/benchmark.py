@@ -57,6 +57,8 @@ class Benchmark:
     """Only these methods; default: all of the suite."""
     sets: tuple[str, ...] = ()
     """Other data sets than the suite's."""
+    scenarios: tuple[str, ...] = ()
+    """Only the blocks of these scenarios."""
     points: tuple[int, ...] = ()
     """Other numbers of points than the suite's."""
     pairs: int | None = None
@@ -66,7 +68,7 @@ class Benchmark:
     record: Path | None = None
     """Write the record (JSON) here; for several suites a folder, where each writes NAME.json."""
     update: bool = False
-    """Where the record is there already, replace the rows of the methods measured now and leave all others."""
+    """Where the record is there already, replace the rows that are measured now and leave all others."""
     workers: int = 1
     """Processes that share the work; the figures do not depend on it, but times do if the cores are too few."""
     markdown: bool = False
@@ -84,7 +86,7 @@ class Benchmark:
         session = Session(command_line(), self.data, self.record, self.device, self.workers, update=self.update)
         for suite in suites:
             chosen = suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
-            rows = self._measure(session, chosen.thinned(self.every))
+            rows = self._measure(session, chosen.within(self.scenarios).thinned(self.every))
             print(to_markdown(rows)) if self.markdown else _print_tables(rows)
         session.finish()
         if REPORT in self.suites:
