@@ -71,9 +71,8 @@ class Auto:
         found = search_poses(pair, self.effort, deadline, given, learned=self.learned)[:MOST_HYPOTHESES]
         finish = finish_pose(pair, found.poses[0], learned=self.learned)
         near = found.near(self._lead(pair, finish) * pair.chance)
-        near[0], near[MOST_FINISHED:] = False, False
-        others = [finish_pose(pair, pose, learned=self.learned) for pose in found.poses[near]]
-        near[0] = True
+        near[MOST_FINISHED:] = False
+        others = [finish_pose(pair, pose, learned=self.learned) for pose in found.poses[near][1:]]
         rest = found[~near]
         rest = rest if pair.searched_whole else Candidates(rest.poses, pair.score(rest.poses))
         return choose_finish([finish, *others], rest)
