@@ -68,3 +68,14 @@ def test_no_matrix_of_an_iteration_is_kept() -> None:
     ):
         log_sinkhorn(random_scores(0, 50, 50).requires_grad_(), 20)
     assert sum(kept) <= 50 * 50 + 50 * 41
+
+
+@pytest.mark.parametrize("spread", [30.0, 200.0])
+def test_scores_that_no_exponential_can_hold_give_the_assignment_all_the_same(spread: float) -> None:
+    scores = spread * random_scores(5, 12, 12) / 3
+    single = scores.float().requires_grad_()
+    log_assignment = log_sinkhorn(single)
+    assert worst(log_assignment.exp(), padded_sinkhorn(scores, 20).exp()) < 1e-4
+    log_assignment.exp().sum().backward()
+    assert single.grad is not None
+    assert bool(torch.isfinite(single.grad).all())

@@ -1,7 +1,7 @@
-r"""Soft assignments: a matrix of scores made (almost) doubly stochastic by Sinkhorn's iterations, in the log domain.
+r"""Soft assignments: a matrix of scores made (almost) doubly stochastic by Sinkhorn's iterations.
 
-The iterations act on two vectors of potentials, f for the rows and g for the columns; the assignment is
-:math:`P_{ij} = \exp(S_{ij} + f_i + g_j)`.
+The assignment is :math:`P_{ij} = r_i K_{ij} c_j` with the kernel :math:`K = \exp(S - m)`, m the largest score of each
+row. An iteration is two products of K with a vector, and so is its derivative.
 """
 
 from __future__ import annotations
@@ -27,41 +27,50 @@ def log_sinkhorn(scores: ScoreMatrix, iterations: int = 20, *, slack: bool = Tru
 
 
 class _Potentials(torch.autograd.Function):
-    """Potentials after some iterations, differentiated through every one of them.
+    """Logarithms of the factors of rows and columns after some iterations, differentiated through every one of them.
 
-    ``f = -log sum_j exp(S_ij + g_j)`` has the derivative -P_ij by S_ij and by g_j, with P at the f just found. P is
-    made again from S and the stored potentials of each iteration, which are vectors.
+    By S_ij, each update of a factor has the derivative -P_ij at the factors of that moment. So the derivative of all
+    iterations is K times, entry by entry, a sum of outer products of vectors: one product of two thin matrices.
     """
 
     @staticmethod
     def forward(ctx, scores: Tensor, iterations: int, slack: bool) -> tuple[Tensor, Tensor]:
-        columns = torch.zeros_like(scores[..., 0, :])
+        kernel, highest = _kernel(scores, slack)
+        spare = torch.exp(-highest) if slack else 0.0
+        columns = torch.ones_like(scores[..., 0, :])
         rows_after, columns_after = [], [columns]
         for _ in range(iterations):
-            rows_after.append(_normalizer(scores + columns.unsqueeze(-2), -1, slack))
-            columns = _normalizer(scores + rows_after[-1].unsqueeze(-1), -2, slack)
+            rows = 1 / (_times(kernel, columns) + spare)
+            columns = 1 / (_times(kernel.mT, rows) + float(slack))
+            rows_after.append(rows)
             columns_after.append(columns)
+        ctx.slack = slack
         ctx.save_for_backward(scores, torch.stack(rows_after), torch.stack(columns_after))
-        return rows_after[-1], columns
+        return rows_after[-1].log() - highest, columns.log()
 
     @staticmethod
     @once_differentiable
     def backward(ctx, *gradients: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore
         scores, rows_after, columns_after = ctx.saved_tensors
+        kernel, _ = _kernel(scores, ctx.slack)
         by_rows, by_columns = gradients
-        by_scores = torch.zeros_like(scores)
+        of_rows, of_columns = [], []
         for k in reversed(range(len(rows_after))):
-            half_way = scores + rows_after[k].unsqueeze(-1)
-            by_each = (half_way + columns_after[k + 1].unsqueeze(-2)).exp_().mul_(by_columns.unsqueeze(-2))
-            by_scores -= by_each
-            by_rows = by_rows - by_each.sum(-1)
-            by_each = (half_way + columns_after[k].unsqueeze(-2)).exp_().mul_(by_rows.unsqueeze(-1))
-            by_scores -= by_each
-            by_rows, by_columns = torch.zeros_like(by_rows), -by_each.sum(-2)
-        return by_scores, None, None
+            rows, before, after = rows_after[k], columns_after[k], columns_after[k + 1]
+            by_rows = by_rows - rows * _times(kernel, after * by_columns)
+            of_rows += [rows, rows * by_rows]
+            of_columns += [after * by_columns, before]
+            by_columns = -before * _times(kernel.mT, rows * by_rows)
+            by_rows = torch.zeros_like(by_rows)
+        return -kernel * (torch.stack(of_rows, -1) @ torch.stack(of_columns, -2)), None, None
 
 
-def _normalizer(scores: Tensor, axis: int, slack: bool) -> Tensor:
-    """What must be added to each line along ``axis`` so that its exponentials, and the slack's, sum to 1."""
-    total = scores.logsumexp(axis)
-    return -(torch.logaddexp(total, torch.zeros_like(total)) if slack else total)
+def _kernel(scores: Tensor, slack: bool) -> tuple[Tensor, Tensor]:
+    """Exponentials of the scores, less the largest of each row (or the slack's 0), and these: none can overflow."""
+    highest = scores.amax(-1)
+    highest = highest.clamp_min(0) if slack else highest
+    return (scores - highest.unsqueeze(-1)).exp(), highest
+
+
+def _times(matrix: Tensor, vector: Tensor) -> Tensor:
+    return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
