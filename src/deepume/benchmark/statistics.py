@@ -20,7 +20,7 @@ RESAMPLINGS = 500
 LARGE_CLASS = 20
 """Classes with fewer pairs than this stand in one row together."""
 DIGITS = 9
-"""Significant digits of a figure: more than any reader needs, and no more than another processor would repeat."""
+"""Significant digits of a figure: more than any reader needs."""
 CLOSE = 1.02
 """A pose whose d_C is at most this many times that of the truth fits as well as the truth does."""
 DOUBT = 0.5
