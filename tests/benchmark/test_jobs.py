@@ -169,6 +169,13 @@ def test_an_updated_record_has_new_rows_of_some_methods_and_tells_whence_the_oth
     assert [(run.methods, run.command, run.commit) for run in record.earlier] == [(["identity"], "first", "a" * 12)]
     Session("third", record=path, commit="c" * 12, update=True).run(QUICK.narrowed(methods=("identity",)))
     assert [(run.methods, run.command) for run in read_record(path).earlier] == [(["pca"], "second")]
+    both = replace(QUICK, scenarios=(Scenario.ZERO, Scenario.GAUSSIAN))
+    Session("all", record=path, commit="a" * 12).run(both)
+    for name in ("zero", "gaussian"):
+        Session(name, record=path, commit="b" * 12, update=True).run(both.within((name,)).narrowed(methods=("pca",)))
+        runs = {run.command: run.methods for run in read_record(path).earlier}
+        assert runs["all"] == (["identity", "pca (gaussian)"] if name == "zero" else ["identity"])
+    assert runs["zero"] == ["pca (zero)"]
     named = replace(QUICK, name="quick", methods=("identity", "truth-gicp"))
     Session("some", record=path, commit="a" * 12).run(named)
     Session("one more", record=path, commit="a" * 12, update=True).run(replace(named, methods=("pca",)))

@@ -30,7 +30,7 @@ class Earlier:
     """A run from which a later record of the suite still has rows."""
 
     methods: list[str]
-    """Methods whose rows are its."""
+    """Methods whose rows are its, with their scenarios in brackets where other runs measured the rest."""
     command: str
     commit: str
     date: str

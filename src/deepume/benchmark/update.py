@@ -9,6 +9,9 @@ from deepume.benchmark.statistics import Row
 from deepume.benchmark.suites import SUITES
 from deepume.errors import DeepumeError
 
+Block = tuple[str, str]
+"""A method and a scenario."""
+
 
 def update_record(old: Record, new: Record) -> Record:
     """The new run's record with the rows that only the old one has, in the order of the suite.
@@ -24,8 +27,9 @@ def update_record(old: Record, new: Record) -> Record:
                 f"{fresh[key].method} was measured on {before[key].pairs} pairs, now on {fresh[key].pairs}: "
                 "measure the whole suite anew, or with the same --pairs and --every."
             )
-    kept = dict.fromkeys(row.method for key, row in before.items() if key not in fresh)
-    return replace(new, rows=_in_order(new.suite, before | fresh), earlier=_still_there(old, list(kept)))
+    kept = dict.fromkeys(_block(row) for key, row in before.items() if key not in fresh)
+    rows = _in_order(new.suite, before | fresh)
+    return replace(new, rows=rows, earlier=_still_there(old, list(kept), [_block(row) for row in rows]))
 
 
 def _in_order(suite: str, rows: dict[tuple[object, ...], Row]) -> list[Row]:
@@ -36,11 +40,36 @@ def _in_order(suite: str, rows: dict[tuple[object, ...], Row]) -> list[Row]:
     return [rows[key] for key in ranked]
 
 
-def _still_there(old: Record, kept: list[str]) -> list[Earlier]:
-    """The runs that measured the rows which are left."""
-    older = [replace(run, methods=[name for name in run.methods if name in kept]) for run in old.earlier]
-    own = [name for name in kept if not any(name in run.methods for run in old.earlier)]
-    return [run for run in (*older, Earlier(own, old.command, old.commit, old.date, old.hardware)) if run.methods]
+def _still_there(old: Record, kept: list[Block], all_blocks: list[Block]) -> list[Earlier]:
+    """The runs that measured the rows which are left, each with the names of these."""
+    runs, own = [], dict.fromkeys(kept)
+    for run in old.earlier:
+        left = [block for block in kept if _covers(run, block)]
+        own = dict.fromkeys(block for block in own if block not in left)
+        runs.append(replace(run, methods=_names(left, all_blocks)))
+    runs.append(Earlier(_names(list(own), all_blocks), old.command, old.commit, old.date, old.hardware))
+    return [run for run in runs if run.methods]
+
+
+def _names(blocks: list[Block], all_blocks: list[Block]) -> list[str]:
+    """Names of the methods, each with its scenarios in brackets where a run measured some of them only."""
+    names = []
+    for method in dict.fromkeys(method for method, _ in blocks):
+        measured = dict.fromkeys(scenario for name, scenario in blocks if name == method)
+        every = {scenario for name, scenario in all_blocks if name == method}
+        names.append(method if measured.keys() == every else f"{method} ({', '.join(measured)})")
+    return names
+
+
+def _covers(run: Earlier, block: Block) -> bool:
+    """Whether the run is the one that measured a method in a scenario."""
+    method, scenario = block
+    named = [name.partition(" (") for name in run.methods]
+    return any(name == method and (not rest or scenario in rest[:-1].split(", ")) for name, _, rest in named)
+
+
+def _block(row: Row) -> Block:
+    return row.method, str(row.scenario)
 
 
 def _key(row: Row) -> tuple[object, ...]:
