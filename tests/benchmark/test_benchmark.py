@@ -161,12 +161,12 @@ def test_records_round_trip_and_looks_at_test_sets_are_counted(tmp_path: Path) -
     assert make_record(SMALL, rows, "", ledger).test_runs_before == 1
 
 
-def test_a_record_has_nine_digits_and_a_line_for_each_figure(tmp_path: Path) -> None:
+def test_a_record_has_six_digits_and_a_line_for_each_figure(tmp_path: Path) -> None:
     write_record(make_record(SMALL, run_suite(SMALL, None), "command", tmp_path / LEDGER), tmp_path / "a.json")
     figures = re.findall(r'^ +"\w+": \[(\S+), (\S+), (\S+)\],?$', (tmp_path / "a.json").read_text(), re.MULTILINE)
     assert len(figures) == sum(len(row.figures) for row in read_record(tmp_path / "a.json").rows)
     for number in (number for figure in figures for number in figure):
-        assert len(re.sub(r"e.*|\D", "", number).lstrip("0")) <= 9 + number.endswith(".0")
+        assert len(re.sub(r"e.*|\D", "", number).lstrip("0")) <= 6 + number.endswith(".0")
 
 
 REFERENCE_ROWS = {"identity", "pca", "frames-gicp", "truth-gicp"}

@@ -11,7 +11,7 @@ from deepume.benchmark.figures import draw_figure
 from deepume.benchmark.paper_suites import PAPER_SUITES
 from deepume.benchmark.record import Earlier, Record, read_record
 from deepume.benchmark.suites import SUITES
-from deepume.benchmark.tables import Table, make_tables
+from deepume.benchmark.tables import Cell, Table, make_tables
 from deepume.errors import FileFormatError
 
 PAGE = "index.html"
@@ -100,13 +100,13 @@ def _tables(record: Record) -> str:
 def _table(table: Table) -> str:
     head = "".join(f"<th>{html.escape(word)}</th>" for word in table.head)
     body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{"paper" if title == "paper" else cell.mark.value}">{html.escape(cell.text)}</td>'
-            for title, cell in zip(table.head, line, strict=True)
-        )
-        + "</tr>"
+        "<tr>" + "".join(_cell(title, cell) for title, cell in zip(table.head, line, strict=True)) + "</tr>"
         for line in table.body
     )
     caption = f"<caption>{html.escape(table.title)}</caption>"
     return f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(title: str, cell: Cell) -> str:
+    kind = "paper" if title == "paper" else cell.mark.value
+    return f'<td class="{kind}">{html.escape(cell.text)}</td>' if kind else f"<td>{html.escape(cell.text)}</td>"

@@ -19,7 +19,7 @@ RESAMPLINGS = 500
 
 LARGE_CLASS = 20
 """Classes with fewer pairs than this stand in one row together."""
-DIGITS = 9
+DIGITS = 6
 """Significant digits of a figure: more than any reader needs."""
 CLOSE = 1.02
 """A pose whose d_C is at most this many times that of the truth fits as well as the truth does."""
