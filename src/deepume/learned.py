@@ -83,7 +83,7 @@ LEARNED = (
     ),
     MethodEntry(
         name="deepume-small",
-        summary="the same with half the width and one block less, for CPU",
+        summary="the same with half the width, fewer blocks and neighbors, for CPU",
         make=partial(DefaultNetwork, weights="deepume-small"),
         claims=ALWAYS | {Claim.ROTATION},
         weights="deepume-small",

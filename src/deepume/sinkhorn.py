@@ -1,7 +1,7 @@
 r"""Soft assignments: a matrix of scores made (almost) doubly stochastic by Sinkhorn's iterations.
 
 The assignment is :math:`P_{ij} = r_i K_{ij} c_j` with the kernel :math:`K = \exp(S - m)`, m the largest score of each
-row. An iteration is two products of K with a vector, and so is its derivative.
+row or the slack's. An iteration is two products of K with a vector, and so is its derivative.
 """
 
 from __future__ import annotations
