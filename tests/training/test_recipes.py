@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from deepume.datasets.laws import Law
 from deepume.datasets.scenarios import Scenario
 from deepume.errors import UnknownNameError
 from deepume.training.objectives import TRAINABLES
@@ -40,6 +41,15 @@ def test_weights_of_the_package_are_small_and_see_free_shapes_only(name: str):
 def test_refuses_what_cannot_be_trained(changes, message: str):
     with pytest.raises(RecipeError, match=message):
         replace(TINY, **changes)
+
+
+@pytest.mark.parametrize("name", ["pointnetlk", "dcp-v1", "dcp", "deepgmr", "rgm"])
+def test_compared_networks_see_what_the_papers_network_sees(name: str):
+    paper, full, small = RECIPES["paper"], RECIPES[name], RECIPES[f"{name}-60"]
+    for recipe in (full, small):
+        assert (recipe.shapes, recipe.stretch, recipe.scenarios) == (paper.shapes, paper.stretch, paper.scenarios)
+        assert recipe.steps * recipe.batch == paper.steps * paper.batch
+    assert (full.law, small.law) == (paper.law, Law.EULER_60)
 
 
 def test_refuses_test_sets():

@@ -1,4 +1,4 @@
-"""Recipes of the compared networks: the length of the paper's recipe, their own losses and settings."""
+"""Recipes of the compared networks: the data and the length of the paper's recipe, their own losses and settings."""
 
 from __future__ import annotations
 

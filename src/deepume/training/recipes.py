@@ -43,14 +43,6 @@ PAPER = Recipe(
 )
 """The paper's network, as released; its training differs where it is said."""
 
-COMPARED = replace(
-    PAPER,
-    # The shapes that the published weights of the compared networks saw: more of them, none stretched.
-    shapes=(ShapeSource("modelnet40", 0.2), ShapeSource("research", 0.4), ShapeSource("open", 0.4)),
-    stretch=0.0,
-)
-"""What the recipes of the compared networks have in common with the paper's; each has its own loss."""
-
 DEFAULT = Recipe(
     name="default",
     method="deepume",
@@ -125,7 +117,7 @@ RECIPES: dict[str, Recipe] = {
             steps=60,
             validation=TINY_VALIDATION,
         ),
-        *compared_recipes(COMPARED),
+        *compared_recipes(PAPER),
     )
 }
 """All recipes by name."""
