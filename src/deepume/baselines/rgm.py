@@ -35,7 +35,7 @@ INLIER_SCORE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RgmConfig:
-    """Architecture of RGM, narrower than published: 1,024 channels would make 46 MB of weights in half precision."""
+    """Architecture of RGM, narrower than published: 1,024 channels would make 85 MB of weights in half precision."""
 
     width: int = 192
     """Features of a point."""

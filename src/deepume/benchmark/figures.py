@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from deepume.benchmark.statistics import Row
-from deepume.io import import_package
+from deepume.io.pictures import load_pyplot, to_png
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 """Told apart by color-blind readers too."""
@@ -28,23 +27,7 @@ Draw = Callable[[Any, Sequence[Row]], Any]
 def draw_figure(suite: str, rows: Sequence[Row]) -> bytes | None:
     """The figure of a suite as PNG; None where its tables say it all."""
     draw = FIGURES.get(suite)
-    return None if draw is None or not rows else save_png(draw(load_pyplot(), rows))
-
-
-def load_pyplot() -> Any:
-    """Matplotlib without a screen."""
-    import_package("matplotlib", "deepume[cli]").use("Agg", force=False)
-    return import_package("matplotlib.pyplot", "deepume[cli]")
-
-
-def save_png(figure: Any) -> bytes:
-    """The figure as PNG of 128 colors, a third of the size, without what would make every copy differ."""
-    image = import_package("PIL.Image", "deepume[cli]")
-    drawn, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, dpi=100)
-    load_pyplot().close(figure)
-    image.open(drawn).convert("RGB").quantize(128).save(small, "PNG", optimize=True)
-    return small.getvalue()
+    return None if draw is None or not rows else to_png(draw(load_pyplot(), rows))
 
 
 def draw_density(pyplot: Any, rows: Sequence[Row]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from deepume.benchmark.figures import COLORS, load_pyplot, save_png
+from deepume.benchmark.figures import COLORS
 from deepume.benchmark.measure import answer_pair, compare
 from deepume.benchmark.suite import Condition, Suite
 from deepume.benchmark.sweeps import draw_of
@@ -17,6 +17,7 @@ from deepume.canonical import principal_frame
 from deepume.datasets import Pair, make_pair, open_set
 from deepume.distances import nearest
 from deepume.errors import CloudShapeError, MissingPackageError
+from deepume.io.pictures import load_pyplot, to_png
 from deepume.transform import RigidTransform
 from deepume.weights import WeightsError
 
@@ -34,7 +35,7 @@ def draw_picture(suite: Suite, folder: Path | None, path: Path) -> None:
     """Write the picture of a suite beside its record; nothing for suites that have none."""
     draw = PICTURES.get(suite.name)
     if draw is not None:
-        path.with_suffix(".png").write_bytes(save_png(draw(load_pyplot(), suite, folder)))
+        path.with_suffix(".png").write_bytes(to_png(draw(load_pyplot(), suite, folder)))
 
 
 def draw_extremes(pyplot: Any, suite: Suite, folder: Path | None) -> Any:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from deepume.errors import FileFormatError
-from deepume.io import import_package
-from deepume.viewer.picture import save_figure
+from deepume.io.pictures import load_pyplot, save_figure
 
 SMOOTHING = 1 / 15
 """Part of the log that a point of the loss curve is the mean of."""
@@ -16,12 +15,8 @@ SMOOTHING = 1 / 15
 
 def draw_curves(log: Path, picture: Path) -> None:
     """Write a picture of the loss and of the validation figures in ``log.jsonl``, over seconds of training."""
-    matplotlib = import_package("matplotlib", "deepume[cli]")
-    matplotlib.use("Agg", force=False)
-    from matplotlib import pyplot
-
     events = read_events(log)
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    figure, (left, right) = load_pyplot().subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     steps = [event for event in events if event["event"] == "train"]
     seconds, losses = (_smooth([event[name] for event in steps]) for name in ("seconds", "loss"))
     left.plot(seconds, losses, color="#0072b2")
@@ -56,6 +51,9 @@ def _draw_validation(panel: Any, events: list[dict[str, Any]]) -> None:
         panel.plot([event["seconds"] for event in events], medians, "o-", color=color, label=scenario)
     panel.set(xlabel="seconds", ylabel="degrees", title="median rotation error, held-out shapes", yscale="log")
     panel.yaxis.set_major_formatter("{x:g}")
-    panel.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+    low, high = panel.get_ylim()
+    # Most ticks between powers of ten would print over one another, unless there are but a few.
+    labeled = "25" if high > 4 * low else "23456789"
+    panel.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in labeled else "")
     if scenarios:
         panel.legend(frameon=False)

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from deepume.canonical import principal_frame
 from deepume.clouds import centroid
-from deepume.errors import FileFormatError
-from deepume.io import import_package
+from deepume.io.pictures import load_pyplot, save_figure
 from deepume.result import Registration
 from deepume.viewer.colors import SOURCE_COLOR, TARGET_COLOR
 
@@ -24,31 +23,17 @@ def draw_registration(
     source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], result: Registration, path: Path
 ) -> None:
     """Write a PNG (or PDF, SVG) with the clouds as given on the left and aligned on the right."""
-    matplotlib = import_package("matplotlib", "deepume[cli]")
-    matplotlib.use("Agg", force=False)
-    from matplotlib import pyplot
-
     source, target = (cloud[torch.isfinite(cloud).all(-1)] for cloud in (source, target))
     # Seen in the target's own axes the object lies flat, whatever pose it was scanned in.
     frame = principal_frame(target)
     aligned = result.target_from_source.apply(source)
-    figure, panels = pyplot.subplots(1, 2, figsize=(10, 4.2), subplot_kw={"projection": "3d"}, layout="constrained")
+    figure, panels = load_pyplot().subplots(
+        1, 2, figsize=(10, 4.2), subplot_kw={"projection": "3d"}, layout="constrained"
+    )
     _draw_panel(panels[0], frame.to_local(source), frame.to_local(target), "as given")
     _draw_panel(panels[1], frame.to_local(aligned), frame.to_local(target), "registered")
     panels[0].legend(["source", "target"], loc="upper left", frameon=False, markerscale=4)
     save_figure(figure, path)
-
-
-def save_figure(figure: Any, path: Path) -> None:
-    """Write a figure and forget it; a place or an ending that will not do is an error in one line."""
-    from matplotlib import pyplot
-
-    try:
-        figure.savefig(path, dpi=110)
-    except (OSError, ValueError) as error:
-        raise FileFormatError(f"Cannot write {path}: {error}. Name a .png file in a folder that exists.") from error
-    finally:
-        pyplot.close(figure)
 
 
 def _draw_panel(panel: Any, moving: Float[Tensor, "N 3"], fixed: Float[Tensor, "M 3"], title: str) -> None:
