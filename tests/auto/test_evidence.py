@@ -67,3 +67,11 @@ def test_parts_without_partner_are_seen() -> None:
     cut = features(samples(600, 1), half, random_motion(0))
     assert cut["overlap"] < 0.8 < features(samples(600, 1), whole, random_motion(0))["overlap"]
     assert cut["tail"] > 3
+
+
+def test_two_parts_of_an_object_both_lack_a_counterpart_a_thinner_sampling_does_not() -> None:
+    source, target = samples(800, 1), samples(800, 2)
+    middle = source[:, 2].median()
+    lower, upper = source[source[:, 2] < middle + 0.3], target[target[:, 2] > middle - 0.3]
+    assert features(lower, upper, random_motion(0))["parts"] > 0.1
+    assert features(samples(600, 1), thinned(600, 2), random_motion(0))["parts"] < 0.03

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepume.canonical import Frame, principal_frame
@@ -21,6 +21,12 @@ Cloud = Float[Tensor, "N 3"]
 
 DENSITY_NEIGHBOR = 8
 """Neighbor whose distance tells how densely a cloud is sampled around a point."""
+STRAY_NEIGHBOR, STRAY_DISTANCE = 3, 4.0
+"""A point whose third neighbor is this many times as far as the median one is a stray: 1 in 1,000 points of whole
+shapes, 2 of a sampling that thins out, and 7 to 19 of 20 points strewn into the box around 64 to 1,024 points."""
+LEAST_STRAYS, MOST_STRAYS = 0.02, 0.25
+"""Fewer far points than the first share do no harm, and may have a counterpart in a copy of the cloud that is not quite
+as far; where there are more than the second share, the cloud is uneven."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,16 @@ class PreparedCloud:
         # The mean distance to the k-th neighbor on a surface is Gamma(k + 1/2) / Gamma(k) times a length.
         growth = math.gamma(last + 0.5) / math.gamma(last) / math.gamma(1.5)
         return torch.maximum(self.neighbor_distances[:, -1] / growth, 1e-9 * self.points.abs().max())
+
+    @cached_property
+    def is_stray(self) -> Bool[Tensor, "N"]:
+        """True for points far from all others, which would pull at the centroid and the frame of the cloud."""
+        distances = self.neighbor_distances[:, min(STRAY_NEIGHBOR, self.neighbor_distances.shape[-1] - 1)]
+        typical = distances.median()
+        far = distances > STRAY_DISTANCE * typical
+        share = far.double().mean()
+        # Where most points are repeated, all others would be far.
+        return far & (typical > 0) & (share >= LEAST_STRAYS) & (share <= MOST_STRAYS)
 
     @cached_property
     def described(self) -> DescribedCloud:

@@ -16,7 +16,7 @@ from deepume.gicp import NEIGHBORS
 
 FEATURES = (
     "score", "excess", "lead", "size", "overlap", "median", "tail", "local", "surface", "frames", "gradient", "shared",
-    "copies", "moments",
+    "copies", "moments", "parts",
 )  # fmt: skip
 """What the model sees of a pair."""
 LEAD_LIMIT = 1.0
@@ -29,6 +29,8 @@ THINNEST, WIDEST_GAP = 1e-4, 3.0
 """Variances below the first, in squared sizes of the pair, are none; gaps beyond the second are no wider."""
 WIDEST_MOMENTS = 50.0
 """Gaps between moments beyond this, in what sampling does, are no wider."""
+APART = 3.0
+"""A point farther off than this many spacings of the other cloud at that place has no counterpart there."""
 FEWEST_COVERED = 8
 """Fewer points have no gradient worth a line through them."""
 
@@ -53,6 +55,8 @@ def describe_fit(pair: PreparedPair, finish: Finish, rival_score: float | None) 
         "shared": float(finish.sampling is Sampling.SHARED),
         "copies": float(finish.sampling is Sampling.COPIES),
         "moments": math.log1p(min(WIDEST_MOMENTS, moment_gap(pair, fit.pose))),
+        # Where a sampling thins out, one cloud has no counterpart in the other; of two parts of an object, both.
+        "parts": min(float((each > APART).double().mean()) for each in local),
     }
     return torch.tensor([values[name] for name in FEATURES], dtype=torch.float64)
 

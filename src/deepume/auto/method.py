@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -15,9 +15,10 @@ from deepume.auto.confidence import probability
 from deepume.auto.covariance import pose_covariance
 from deepume.auto.finish import Finish, finish_pose, is_thick
 from deepume.auto.judge import Judgement, judge_poses
-from deepume.auto.placement import Placement, must_swap, prepare_pair
+from deepume.auto.placement import Placement, has_strays, must_swap, prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.stack import stack_results, to_dtype
+from deepume.distances import nearest
 from deepume.method import Claim, Effort, MethodEntry
 from deepume.result import Hypothesis, Registration
 from deepume.rotation import geodesic_angle
@@ -58,7 +59,10 @@ class Auto:
         given = None if self.initial is None else placement.enter(self.initial.to(pair.source.points)[None])
         finish, rivals = self.find(pair, given, deadline)
         judgement = judge_poses(pair, finish, rivals, trials=self.effort is not Effort.FAST)
-        return to_dtype(conclude(pair, placement, finish, judgement), source)
+        result = to_dtype(conclude(pair, placement, finish, judgement), source)
+        if not has_strays(pair, source, target):
+            return result
+        return replace(result, residuals=nearest(result.target_from_source.apply(source), target).distances)
 
     def find(
         self, pair: PreparedPair, given: RigidTransform | None = None, deadline: float | None = None

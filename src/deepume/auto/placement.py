@@ -42,8 +42,21 @@ class Placement:
 
 
 def prepare_pair(source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> tuple[PreparedPair, Placement]:
-    """Both clouds in double precision on CPU, centered, and divided by one length."""
+    """Both clouds in double precision on CPU without their strays, centered, and divided by one length."""
     source, target = (cloud.detach().to("cpu", torch.float64) for cloud in (source, target))
+    pair, placement = _place(source, target)
+    strays = pair.source.is_stray, pair.target.is_stray
+    if not any(bool(each.any()) for each in strays):
+        return pair, placement
+    return _place(source[~strays[0]], target[~strays[1]])
+
+
+def has_strays(pair: PreparedPair, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> bool:
+    """Whether points of the clouds were left out of the pair."""
+    return (len(pair.source.points), len(pair.target.points)) != (len(source), len(target))
+
+
+def _place(source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> tuple[PreparedPair, Placement]:
     unit = torch.maximum(rms_radius(source), rms_radius(target)).clamp_min(torch.finfo(torch.float64).tiny)
     pair = PreparedPair(PreparedCloud(center(source) / unit), PreparedCloud(center(target) / unit))
     return pair, Placement(centroid(source), centroid(target), unit)
