@@ -23,8 +23,8 @@ DENSITY_NEIGHBOR = 8
 """Neighbor whose distance tells how densely a cloud is sampled around a point."""
 STRAY_NEIGHBOR, STRAY_DISTANCE = 3, 4.0
 """A point whose third neighbor is this many times as far as the median one is far from all others: fewer than 1 in
-1,000 points of whole shapes are, 1 or 2 where a sampling thins out, and 14 to 19 of 20 points strewn into the doubled box
-around 64 to 1,024 points."""
+1,000 points of whole shapes are, 1 or 2 where a sampling thins out, and 14 to 19 of 20 points strewn into the doubled
+box around 64 to 1,024 points."""
 LEAST_STRAYS, MOST_STRAYS = 0.02, 0.25
 """Fewer far points than the first share do no harm, and may have a counterpart in a copy of the cloud that is not quite
 as far; where there are more than the second share, the cloud is uneven."""
