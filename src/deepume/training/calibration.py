@@ -37,7 +37,8 @@ MARRED = (*PARTIAL, Scenario.OUTLIERS)
 """Whether an answer is right is seen on clouds without strays and missing parts, in the same pose."""
 WEIGHTS = {Scenario.OVERLAP: 0.1, Scenario.OCCLUSION: 0.1, Scenario.DENSITY: 9.0, Scenario.DIFFERENT: 4.0}
 """What a pair counts in the fit where it is not 1. The method is for whole objects, but must not be sure of itself on
-parts; uneven samplings of one object and different objects look alike, so that both need a say in where they part."""
+parts; uneven samplings of one object and different objects look alike, so that both need a say in where they part.
+Chosen by the report on held-out shapes."""
 HIDDEN = 8
 """Units of the hidden layer."""
 DECAY = 1e-3

@@ -53,7 +53,7 @@ def _draw_validation(panel: Any, events: list[dict[str, Any]]) -> None:
     panel.yaxis.set_major_formatter("{x:g}")
     low, high = panel.get_ylim()
     # Most ticks between powers of ten would print over one another, unless there are but a few.
-    labeled = "25" if high > 4 * low else "23456789"
+    labeled = "25" if high > 4 * low else "123456789"
     panel.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in labeled else "")
     if scenarios:
         panel.legend(frameon=False)
