@@ -13,7 +13,7 @@ from deepume.training.objectives import TRAINABLES
 from deepume.training.recipe import Recipe, ShapeSource
 from deepume.training.recipes import RECIPES
 from deepume.training.run import train_recipe
-from deepume.weights import config_of, load_weights, restore_weights
+from deepume.weights import WeightsError, config_of, load_weights, restore_weights
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -32,6 +32,19 @@ def test_a_run_leaves_weights_that_load(recipe: Recipe, tmp_path: Path):
     assert weights.card.validation["zero"]["mean_deg"] >= 0
     again = train_recipe(short, data=None, out=tmp_path, printer=lambda line: None)
     assert again.steps == 3, "a finished run has nothing left to do"
+
+
+def test_a_run_goes_on_from_the_weights_it_is_given(recipe: Recipe, tmp_path: Path):
+    """With steps too small to change anything, the answer is the start, rounded to half precision as files are."""
+    first = train_recipe(replace(recipe, steps=3), data=None, out=tmp_path / "first", printer=lambda line: None)
+    going_on = replace(recipe, start=str(first.weights), learning_rate=1e-30, weight_decay=0.0, steps=2, seed=1)
+    second = train_recipe(going_on, data=None, out=tmp_path / "second", printer=lambda line: None)
+    before, after = load_weights(first.weights), load_weights(second.weights)
+    assert all(torch.equal(values, after.state[name]) for name, values in before.state.items())
+    assert after.card.recipe["start"] == str(first.weights)
+    with pytest.raises(WeightsError, match="another configuration"):
+        other = replace(going_on, config=replace(recipe.config, blocks=2))
+        train_recipe(other, data=None, out=tmp_path / "third", printer=lambda line: None)
 
 
 def test_packs_are_split_by_name_and_weighed_by_collection(recipe: Recipe, tmp_path: Path):

@@ -141,6 +141,8 @@ class Recipe:
     """Points of the dense clouds whose Chamfer distance the score head regresses."""
     precision: Precision = Precision.BFLOAT16
     """Arithmetic of the network."""
+    start: str = ""
+    """Weights of the same configuration to go on from, by name (``deepume``) or path; none: random ones."""
     steps: int = 2000
     """Length of the run, unless a budget in seconds is given at the start."""
     seed: int = 0
