@@ -42,8 +42,8 @@ def test_a_run_goes_on_from_the_weights_it_is_given(recipe: Recipe, tmp_path: Pa
     before, after = load_weights(first.weights), load_weights(second.weights)
     assert all(torch.equal(values, after.state[name]) for name, values in before.state.items())
     assert after.card.recipe["start"] == str(first.weights)
+    other = replace(going_on, config=replace(recipe.config, blocks=2))
     with pytest.raises(WeightsError, match="another configuration"):
-        other = replace(going_on, config=replace(recipe.config, blocks=2))
         train_recipe(other, data=None, out=tmp_path / "third", printer=lambda line: None)
 
 
