@@ -75,6 +75,17 @@ SUITES = {
             stride=4,
         ),
         Suite(
+            "parts",
+            "Clouds that show different parts of an object, or hold points that are not of it",
+            methods=("identity", "pca", "icp", "frames-gicp", "grid-icp", "ransac", "fgr", "kiss-matcher", "auto", *FLOOR),
+            sets=SCANS,
+            scenarios=(Scenario.OVERLAP, Scenario.OCCLUSION, Scenario.OUTLIERS),
+            points=(1024, 256),
+            pairs=60,
+            fewer=(("faust", 44),),
+            stride=4,
+        ),
+        Suite(
             "quick",
             "The same methods on procedural shapes, in a minute",
             methods=(*CLOSED_FORM, "icp", "frames-gicp", *FLOOR),
