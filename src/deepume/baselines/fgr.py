@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxtyping import Float
@@ -25,12 +26,14 @@ class FastGlobal:
     """Pairs farther apart than this many point spacings are outliers in the end."""
     seed: int = 0
     """Tuples of pairs are drawn at random."""
+    refiner: Callable[[Source, Target, RigidTransform], RigidTransform] = refine_icp
+    """Refines what was found; GICP pairs near points alone, which clouds that overlap in part need."""
 
     def __call__(self, source: Source, target: Target) -> Registration:
-        """The motion after ICP. Loops over the batch."""
+        """The refined motion. Loops over the batch."""
         pair = to_unit_pair(source, target)  # the package compares a squared length with a length: units matter
         pose = pair.restore(map_pairs(self._register, pair.source, pair.target))
-        return rank_hypotheses(source, target, refine_icp(source, target, pose[..., None]))
+        return rank_hypotheses(source, target, self.refiner(source, target, pose[..., None]))
 
     def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> RigidTransform:
         open3d = load_open3d()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -29,12 +30,14 @@ class KissMatcher:
 
     voxel: float = 3.0
     """Side of its voxels, in point spacings."""
+    refiner: Callable[[Source, Target, RigidTransform], RigidTransform] = refine_icp
+    """Refines what was found; GICP pairs near points alone, which clouds that overlap in part need."""
 
     def __call__(self, source: Source, target: Target) -> Registration:
-        """The motion after ICP. Loops over the batch."""
+        """The refined motion. Loops over the batch."""
         pair = to_unit_pair(source, target)  # the package clamps some of its lengths: units matter
         pose = pair.restore(map_pairs(self._register, pair.source, pair.target))
-        return rank_hypotheses(source, target, refine_icp(source, target, pose[..., None]))
+        return rank_hypotheses(source, target, self.refiner(source, target, pose[..., None]))
 
     def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> RigidTransform:
         package = import_package("kiss_matcher", "deepume[bench]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jaxtyping import Float
@@ -30,11 +31,13 @@ class Ransac:
     """Lengths within a triple must agree to this ratio."""
     seed: int = 0
     """Triples are drawn at random."""
+    refiner: Callable[[Source, Target, RigidTransform], RigidTransform] = refine_icp
+    """Refines what was found; GICP pairs near points alone, which clouds that overlap in part need."""
 
     def __call__(self, source: Source, target: Target) -> Registration:
-        """The motion after ICP. Loops over the batch."""
+        """The refined motion. Loops over the batch."""
         poses = map_pairs(self._register, source, target)[..., None]
-        return rank_hypotheses(source, target, refine_icp(source, target, poses))
+        return rank_hypotheses(source, target, self.refiner(source, target, poses))
 
     def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> RigidTransform:
         open3d = load_open3d()

@@ -1,4 +1,4 @@
-"""Rows of methods that users do not choose by name: other settings of the default one, parts of the paper's network."""
+"""Rows of methods that users do not choose by name: the default one and its peers set otherwise, parts of a network."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from functools import partial
 
 from deepume.api import find_method, list_methods, register
 from deepume.auto import Auto
+from deepume.baselines.fgr import FastGlobal
+from deepume.baselines.kiss_matcher import KissMatcher
+from deepume.baselines.ransac import Ransac
 from deepume.benchmark.resampling import RESAMPLER
 from deepume.datasets import Pair
+from deepume.gicp import refine_gicp
 from deepume.learned import paper_method
 from deepume.method import Effort, MethodEntry
 from deepume.pipeline import Settings, Stopwatch, register_pair
@@ -23,6 +27,11 @@ def register_with_effort(pair: Pair, effort: Effort) -> Registration:
 def register_unlearned(pair: Pair) -> Registration:
     """The default method without its network."""
     return Auto(learned=False)(pair.source, pair.target)
+
+
+def register_with_gicp(pair: Pair, peer: type[Ransac] | type[FastGlobal] | type[KissMatcher]) -> Registration:
+    """A peer whose answer is refined by GICP instead of ICP."""
+    return peer(refiner=refine_gicp)(pair.source, pair.target)
 
 
 def register_resampler(pair: Pair) -> Registration:
@@ -43,6 +52,9 @@ VARIANTS: dict[str, Callable[[Pair], Registration]] = {
     "auto-fast": partial(register_with_effort, effort=Effort.FAST),
     "auto-thorough": partial(register_with_effort, effort=Effort.THOROUGH),
     "auto-unlearned": register_unlearned,
+    "ransac-gicp": partial(register_with_gicp, peer=Ransac),
+    "fgr-gicp": partial(register_with_gicp, peer=FastGlobal),
+    "kiss-matcher-gicp": partial(register_with_gicp, peer=KissMatcher),
     RESAMPLER: register_resampler,
     **{name: partial(register_ablated, weights=name) for name in ABLATIONS},
 }
