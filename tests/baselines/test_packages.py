@@ -5,10 +5,14 @@ from importlib.util import find_spec
 from types import ModuleType
 
 import pytest
+import torch
+from torch import Tensor
 
 from deepume.api import find_method, why_unavailable
 from deepume.baselines import OPTIONAL
+from deepume.baselines.fgr import FastGlobal
 from deepume.baselines.kiss_matcher import KissMatcher
+from deepume.baselines.ransac import Ransac
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
 from deepume.errors import CloudValueError, MissingPackageError
@@ -16,6 +20,7 @@ from deepume.fpfh import load_open3d
 from deepume.method import Claim, MethodEntry
 from deepume.metrics import rotation_error_deg
 from deepume.testing import check_method
+from deepume.transform import RigidTransform
 
 
 @pytest.mark.parametrize("entry", OPTIONAL, ids=lambda entry: entry.name)
@@ -59,3 +64,20 @@ def test_a_peer_finds_the_pose_in_any_unit_and_keeps_its_claims(entry: MethodEnt
         found = entry.make()(unit * source, unit * target).target_from_source
         assert rotation_error_deg(found, motion) < 3
     check_method(entry.make(), source[:200], target[:200], entry.claims & {Claim.PROPER, Claim.DETERMINISTIC})
+
+
+@pytest.mark.parametrize("peer", [Ransac, FastGlobal, KissMatcher])
+def test_what_a_peer_finds_goes_to_its_refiner(peer: type[Ransac], monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = make_shape("hammer", generator=generator_for("hammer")).sample(30, generator=generator_for("points"))
+    motion = draw_motion(Law.HAAR, 1, generator=generator_for("motion"))
+    found = RigidTransform.identity(cloud.dtype)
+    given: list[RigidTransform] = []
+
+    def refine(source: Tensor, target: Tensor, poses: RigidTransform) -> RigidTransform:
+        given.append(poses)
+        return motion
+
+    monkeypatch.setattr(peer, "_register", lambda self, source, target: found)
+    answer = peer(refiner=refine)(cloud, motion[0].apply(cloud)).target_from_source
+    assert torch.allclose(answer.matrix, motion[0].matrix)
+    assert torch.allclose(given[0].rotation, found.rotation)
