@@ -208,6 +208,13 @@ def test_a_method_that_states_its_confidence_is_held_to_it() -> None:
     assert different.figures["right"].value == 0
 
 
+def test_a_wrong_pose_that_brings_parts_closer_than_the_truth_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepume.benchmark.measure.is_right", lambda *given: True)
+    for scenario, right in ((Scenario.ZERO, 1), (Scenario.OVERLAP, 0), (Scenario.OUTLIERS, 0), (Scenario.DIFFERENT, 0)):
+        pair = make_pair(ProceduralSet(), PairKey("procedural", scenario, Law.HAAR, 64, 0, 0))
+        assert measure_pair("identity", pair).right == right
+
+
 def test_the_default_suite_covers_every_size_and_kind_of_pair() -> None:
     conditions = list(SUITES["default"].conditions())
     assert len(set(conditions)) == len(conditions)

@@ -66,6 +66,12 @@ class Scenario(StrEnum):
     """Two independent draws of n from the same 2n points, as the authors' code trains."""
 
 
+PARTIAL = (Scenario.OVERLAP, Scenario.OCCLUSION)
+"""The clouds show different parts of the shape."""
+MARRED = (*PARTIAL, Scenario.OUTLIERS)
+"""A wrong pose can bring such clouds closer than the true one does: their distance does not tell what is right."""
+
+
 def draw_clouds(
     scenario: Scenario,
     cloud: Points,

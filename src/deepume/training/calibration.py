@@ -25,16 +25,12 @@ from deepume.auto.evidence import FEATURES
 from deepume.auto.judge import judge_poses
 from deepume.auto.placement import prepare_pair
 from deepume.datasets import Dataset, Law, PairKey, Scenario, make_pair, open_set
-from deepume.datasets.scenarios import zero
+from deepume.datasets.scenarios import MARRED, PARTIAL, zero
 from deepume.metrics import calibration_error, is_right
 
 SIZES = (64, 128, 256, 512, 1024)
 SCENARIOS = (*(each for each in Scenario if each is not Scenario.PAPER_TRAINING), Scenario.DIFFERENT)
 """All of them, different objects twice: they alone have no right answer."""
-PARTIAL = (Scenario.OVERLAP, Scenario.OCCLUSION)
-"""Where the clouds show different parts, a wrong pose can bring them closer than the true one."""
-MARRED = (*PARTIAL, Scenario.OUTLIERS)
-"""Whether an answer is right is seen on clouds without strays and missing parts, in the same pose."""
 WEIGHTS = {Scenario.OVERLAP: 0.1, Scenario.OCCLUSION: 0.1, Scenario.DENSITY: 9.0, Scenario.DIFFERENT: 4.0}
 """What a pair counts in the fit where it is not 1. The method is for whole objects, but must not be sure of itself on
 parts; uneven samplings of one object and different objects look alike, so that both need a say in where they part.
@@ -68,7 +64,7 @@ def draw_outcomes(dataset: Dataset, pairs: int, *, seed: int = 0) -> Iterator[Ou
 
 
 def measure(dataset: Dataset, key: PairKey) -> Outcome:
-    """Register one pair; different objects have no right answer."""
+    """Register one pair; different objects have no right answer, and others are judged on the whole clouds."""
     pair = make_pair(dataset, key)
     prepared, placement = prepare_pair(pair.source, pair.target)
     finish, rivals = Auto().find(prepared)
