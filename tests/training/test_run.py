@@ -42,7 +42,10 @@ def test_a_run_goes_on_from_the_weights_it_is_given(recipe: Recipe, tmp_path: Pa
     before, after = load_weights(first.weights), load_weights(second.weights)
     assert all(torch.equal(values, after.state[name]) for name, values in before.state.items())
     assert after.card.recipe["start"] == str(first.weights)
-    other = replace(going_on, config=replace(recipe.config, blocks=2))
+    first.weights.unlink()
+    again = train_recipe(going_on, data=None, out=tmp_path / "second", printer=lambda line: None)
+    assert again.steps == 2, "what a run began with is not asked for again"
+    other = replace(going_on, start=str(second.weights), config=replace(recipe.config, blocks=2))
     with pytest.raises(WeightsError, match="another configuration"):
         train_recipe(other, data=None, out=tmp_path / "third", printer=lambda line: None)
 

@@ -27,7 +27,7 @@ from deepume.training.recipe import Optimizer, Precision, Recipe
 from deepume.training.schedule import learning_rate_factor
 from deepume.training.trainable import Losses, Trainable
 from deepume.training.validation import Figures, validate
-from deepume.weights import load_weights, restore_weights
+from deepume.weights import Weights, restore_weights
 
 CHECKPOINT_SECONDS = 60.0
 """Longest time of work that a crash can cost."""
@@ -69,7 +69,7 @@ class Trainer:
     def __post_init__(self) -> None:
         """Build network, average, optimizer and draws from the recipe's seed."""
         torch.manual_seed(self.recipe.seed)
-        self.network = _build(self.trainable, self.recipe).to(self.device).train()
+        self.network = self.trainable.build(self.recipe.config).to(self.device).train()
         self.world.share_weights(self.network)
         self.averaged = deepcopy(self.network).eval().requires_grad_(False) if self.recipe.ema else None
         self.optimizer = _make_optimizer(self.network, self.recipe)
@@ -211,6 +211,12 @@ class Trainer:
             "torch": torch.get_rng_state(),
         }
 
+    def begin_with(self, weights: Weights) -> None:
+        """Take weights that were trained before instead of random ones."""
+        for network in (self.network, self.averaged):
+            if network is not None:
+                restore_weights(network, self.recipe.config, weights)
+
     def restore(self, state: dict[str, Any]) -> None:
         """Take up a run where :meth:`save` left it."""
         self.step, self.pairs, self.seconds = state["step"], state["pairs"], state["seconds"]
@@ -223,14 +229,6 @@ class Trainer:
         self.generator.set_state(state["draws"][self.world.rank])
         self.host.set_state(state["host"])
         torch.set_rng_state(state["torch"])
-
-
-def _build(trainable: Trainable, recipe: Recipe) -> nn.Module:
-    """The recipe's network with random weights, or with those it goes on from."""
-    network = trainable.build(recipe.config)
-    if recipe.start:
-        restore_weights(network, recipe.config, load_weights(recipe.start))
-    return network
 
 
 def _make_optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:

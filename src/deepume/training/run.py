@@ -19,7 +19,7 @@ from deepume.training.loop import Trainer
 from deepume.training.objectives import TRAINABLES
 from deepume.training.recipe import Recipe
 from deepume.training.validation import Figures
-from deepume.weights import SUFFIX, Card, save_weights
+from deepume.weights import SUFFIX, Card, load_weights, save_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ def train_recipe(
     state = load_checkpoint(out, recipe)
     if state is not None:
         trainer.restore(state)
+    elif recipe.start:
+        trainer.begin_with(load_weights(recipe.start))
     commit = commit or find_commit()
     log.write("resume" if state else "start", **_circumstances(trainer, commit))
     finished = trainer.run(out, log)
