@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from deepume.canonical import Frame
@@ -101,8 +101,13 @@ class PaperDeepUME(nn.Module):
             patterns = self.sign_patterns.to(source)
             candidates = target_frame.to_local(target).unsqueeze(-3) * patterns.unsqueeze(-2)
             distances = rank_by_chamfer(source_frame.to_local(source).unsqueeze(-3), candidates)
-            signs = patterns[distances.argmin(-1)]
+            mirrors = self._refused(source_frame, target_frame, patterns)
+            signs = patterns[distances.masked_fill(mirrors, torch.inf).argmin(-1)]
             return source_frame, target_frame._replace(axes=target_frame.axes * signs.unsqueeze(-2))
+
+    def _refused(self, source: Frame, target: Frame, patterns: Float[Tensor, "8 3"]) -> Bool[Tensor, "*batch 8"]:
+        """Sign patterns that are not tried: as released, none."""
+        return torch.zeros(*target.centroid.shape[:-1], len(patterns), dtype=torch.bool, device=patterns.device)
 
     def _resample(self, pair: Pair, space: Resampling) -> Pair:
         """``C + phi(C, C_other)`` for both clouds, if this is the space in which the network resamples."""
@@ -119,6 +124,15 @@ class PaperDeepUME(nn.Module):
             for frame, cloud, rows in zip(frames, resampled, features, strict=True)
         )
         return solve_rotation(*(rows - rows.mean(-2, keepdim=True) for rows in moments))
+
+
+class ProperPaperDeepUME(PaperDeepUME):
+    """The same without mirrored frames, four sign patterns instead of eight: what mirrors cost can be measured."""
+
+    def _refused(self, source: Frame, target: Frame, patterns: Float[Tensor, "8 3"]) -> Bool[Tensor, "*batch 8"]:
+        """Those that would leave a mirror between the frames."""
+        handedness = (torch.linalg.det(source.axes) * torch.linalg.det(target.axes)).unsqueeze(-1)
+        return handedness * patterns.prod(-1) < 0
 
 
 class _RotationHead(nn.Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deepume.benchmark.paper_suites import PAPER_SUITES
 from deepume.benchmark.suite import Condition, Suite
+from deepume.benchmark.variants import UNMIRRORED
 from deepume.datasets import Law, ProceduralSet, Scenario
 from deepume.errors import require_known
 
@@ -54,7 +55,7 @@ SUITES = {
         Suite(
             "network",
             "The networks alone, without refinement, in every scenario of the paper, sparse and of uneven density",
-            methods=("identity", "pca", "ume", *OURS, "frames-gicp", "truth-gicp"),
+            methods=("identity", "pca", "ume", "deepume-paper", UNMIRRORED, *OURS[1:], "frames-gicp", "truth-gicp"),
             sets=(*SCANS, "modelnet40-test"),
             scenarios=(Scenario.NOISE_FREE, Scenario.BERNOULLI, Scenario.ZERO, Scenario.GAUSSIAN),
             pairs=240,

@@ -15,7 +15,9 @@ from deepume.datasets import Pair
 from deepume.gicp import refine_gicp
 from deepume.learned import paper_method
 from deepume.method import Effort, MethodEntry
+from deepume.paper import PaperConfig, ProperPaperDeepUME
 from deepume.pipeline import Settings, Stopwatch, register_pair
+from deepume.pretrained import NetworkMethod
 from deepume.result import Registration
 
 
@@ -39,12 +41,21 @@ def register_resampler(pair: Pair) -> Registration:
     return register(pair.source, pair.target, method="deepume-paper", refine=False)
 
 
+def register_unmirrored(pair: Pair) -> Registration:
+    """The paper's network, its frames chosen among those that are not mirrored."""
+    make = partial(NetworkMethod, ProperPaperDeepUME, PaperConfig, PAPER_WEIGHTS, in_unit_sphere=True)
+    entry = MethodEntry(UNMIRRORED, "four sign patterns", make, frozenset(), weights=PAPER_WEIGHTS)
+    return register_pair(pair.source, pair.target, entry, Settings(refine=False), Stopwatch())
+
+
 def register_ablated(pair: Pair, weights: str) -> Registration:
     """The paper's network without one of its parts, on clouds prepared as for the whole."""
     entry = MethodEntry(weights, "an ablation", partial(paper_method, weights), frozenset(), weights=weights)
     return register_pair(pair.source, pair.target, entry, Settings(refine=False), Stopwatch())
 
 
+PAPER_WEIGHTS, UNMIRRORED = "deepume-paper", "paper-proper-frames"
+"""Weights of the paper's network, and the row in which it has four sign patterns instead of eight."""
 ABLATIONS = ("paper-no-preprocessing", "paper-feature-resampling", "paper-mlp-head")
 """Names of their weights, and of the recipes that train them."""
 
@@ -56,10 +67,13 @@ VARIANTS: dict[str, Callable[[Pair], Registration]] = {
     "fgr-gicp": partial(register_with_gicp, peer=FastGlobal),
     "kiss-matcher-gicp": partial(register_with_gicp, peer=KissMatcher),
     RESAMPLER: register_resampler,
+    UNMIRRORED: register_unmirrored,
     **{name: partial(register_ablated, weights=name) for name in ABLATIONS},
 }
 
 
 def is_network(name: str) -> bool:
     """True for rows that are a network alone: a GPU is of use to them, and to no others."""
-    return name in (*ABLATIONS, RESAMPLER) or (name in list_methods() and find_method(name).weights is not None)
+    return name in (*ABLATIONS, RESAMPLER, UNMIRRORED) or (
+        name in list_methods() and find_method(name).weights is not None
+    )
