@@ -11,6 +11,7 @@ from deepume.clouds import point_spacing
 from deepume.distances import gather_points, nearest
 from deepume.hypotheses import distinct_mask
 from deepume.result import Hypothesis, Registration
+from deepume.rotation import geodesic_angle
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 
@@ -90,6 +91,11 @@ def along_normals(
 def sampling_distance(points: Source) -> Float[Tensor, "*batch"]:
     """Point spacing, kept above rounding: a cloud of repeated points has none."""
     return torch.maximum(point_spacing(points), 1e-9 * points.abs().amax((-2, -1)))
+
+
+def is_distinct(poses: RigidTransform, other: RigidTransform) -> Bool[Tensor, "*batch"]:
+    """True where poses and the other are two hypotheses, not refinements of one."""
+    return geodesic_angle(poses.rotation, other.rotation) > DISTINCT_ANGLE
 
 
 def best_distinct(poses: RigidTransform, scores: Scores, count: int, angle: float = DISTINCT_ANGLE) -> RigidTransform:

@@ -16,7 +16,7 @@ from deepume.gicp import NEIGHBORS
 
 FEATURES = (
     "score", "excess", "lead", "size", "overlap", "median", "tail", "local", "surface", "frames", "gradient", "shared",
-    "copies", "moments", "parts",
+    "copies", "moments", "parts", "laid",
 )  # fmt: skip
 """What the model sees of a pair."""
 LEAD_LIMIT = 1.0
@@ -29,8 +29,6 @@ THINNEST, WIDEST_GAP = 1e-4, 3.0
 """Variances below the first, in squared sizes of the pair, are none; gaps beyond the second are no wider."""
 WIDEST_MOMENTS = 50.0
 """Gaps between moments beyond this, in what sampling does, are no wider."""
-APART = 3.0
-"""A point farther off than this many spacings of the other cloud at that place has no counterpart there."""
 FEWEST_COVERED = 8
 """Fewer points have no gradient worth a line through them."""
 
@@ -38,12 +36,12 @@ FEWEST_COVERED = 8
 def describe_fit(pair: PreparedPair, finish: Finish, rival_score: float | None) -> Float[Tensor, "F"]:
     """The features of an answer; ``rival_score`` is that of the best rival that symmetry does not explain, if any."""
     fit, sides = finish.fit, (finish.fit.forward, finish.fit.backward)
-    plain, local = [_in_spacings(side) for side in sides], [_in_local_spacings(side) for side in sides]
+    plain, local = [_in_spacings(side) for side in sides], [each.local_distances.clamp_max(FARTHEST) for each in sides]
     ordered = [each.sort().values for each in plain]
     values = {
         "score": fit.score,
         "excess": max(-1.0, min(4.0, (fit.score - 1) / pair.chance / 5)),
-        "lead": LEAD_LIMIT if rival_score is None else min(LEAD_LIMIT, rival_score / max(fit.score, 1e-6) - 1),
+        "lead": min(LEAD_LIMIT, _lead(finish, rival_score)),
         "size": math.log2(pair.smaller_size) / 10,
         "overlap": min(float((each < COVERED).double().mean()) for each in plain),
         "median": max(float(each[len(each) // 2]) for each in ordered),
@@ -55,20 +53,22 @@ def describe_fit(pair: PreparedPair, finish: Finish, rival_score: float | None) 
         "shared": float(finish.sampling is Sampling.SHARED),
         "copies": float(finish.sampling is Sampling.COPIES),
         "moments": math.log1p(min(WIDEST_MOMENTS, moment_gap(pair, fit.pose))),
-        # Where a sampling thins out, one cloud has no counterpart in the other; of two parts of an object, both.
-        "parts": min(float((each > APART).double().mean()) for each in local),
+        "parts": fit.lonely_share,
+        "laid": float(finish.sampling is Sampling.PARTS),
     }
     return torch.tensor([values[name] for name in FEATURES], dtype=torch.float64)
+
+
+def _lead(finish: Finish, rival_score: float | None) -> float:
+    """By what share the best rival is worse: of wholes by its score, of parts by what it leaves off the surface."""
+    if finish.sampling is Sampling.PARTS:
+        return LEAD_LIMIT if finish.lead is None else finish.lead
+    return LEAD_LIMIT if rival_score is None else rival_score / max(finish.fit.score, 1e-6) - 1
 
 
 def _in_spacings(side: Side) -> Float[Tensor, "N"]:
     """Distances from the points of one cloud to the other in spacings of the other, truncated."""
     return (side.partners.distances / side.fixed.spacing).clamp_max(FARTHEST)
-
-
-def _in_local_spacings(side: Side) -> Float[Tensor, "N"]:
-    """The same, in spacings of the other cloud at that place."""
-    return (side.partners.distances / side.fixed.local_spacing[side.partners.indices]).clamp_max(FARTHEST)
 
 
 def _frame_gap(pair: PreparedPair) -> float:

@@ -14,6 +14,9 @@ from deepume.distances import Neighbors
 from deepume.score import along_normals, two_sided_score
 from deepume.transform import RigidTransform
 
+APART = 3.0
+"""A point farther off than this many spacings of the other cloud at that place has no counterpart there."""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -32,6 +35,11 @@ class Side:
     def partners(self) -> Neighbors:
         """The nearest point of the fixed cloud for each moved one."""
         return self.fixed.nearest(self.moved)
+
+    @cached_property
+    def local_distances(self) -> Float[Tensor, "N"]:
+        """Distances to the partners in spacings of the fixed cloud at that place."""
+        return self.partners.distances / self.fixed.local_spacing[self.partners.indices]
 
     @cached_property
     def offsets(self) -> Float[Tensor, "N 3"]:
@@ -58,6 +66,14 @@ class Fit:
     def of(cls, pair: PreparedPair, pose: RigidTransform) -> Fit:
         """The fit of a single pose."""
         return cls(Side(pair.source, pair.target, pose), Side(pair.target, pair.source, pose.inverse()))
+
+    @cached_property
+    def lonely_share(self) -> float:
+        """Share of the points of both clouds that have no counterpart, the smaller one.
+
+        Where a sampling thins out, one cloud has none in the other; of two parts of an object, both.
+        """
+        return min(float((side.local_distances > APART).double().mean()) for side in (self.forward, self.backward))
 
     @property
     def pose(self) -> RigidTransform:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from deepume.auto.candidates import Candidates
 from deepume.auto.evidence import describe_fit
-from deepume.auto.finish import Finish
+from deepume.auto.finish import Finish, Sampling
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.symmetry import explains, find_symmetry
 from deepume.result import Symmetry
@@ -42,6 +42,8 @@ def judge_poses(pair: PreparedPair, finish: Finish, rivals: Candidates, *, trial
     poses = RigidTransform.concatenate([answer[None], rivals.poses])
     scores = torch.cat([rivals.scores.new_tensor([finish.fit.score]), rivals.scores])
     as_well = explains_as_well(scores, len(pair.source.points) + len(pair.target.points))
+    # A turn of one part onto another says nothing of the object.
+    trials = trials and finish.sampling is not Sampling.PARTS
     symmetry = find_symmetry(pair.for_search, poses, scores, trials=trials)
     same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
     others = scores[~same]

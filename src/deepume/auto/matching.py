@@ -44,10 +44,10 @@ def match_points(pair: PreparedPair, pose: RigidTransform) -> Matches:
     )
 
 
-def bring_points_closer(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
+def bring_points_closer(pair: PreparedPair, pose: RigidTransform, steps: int = MOST_STEPS) -> RigidTransform:
     """The pose after two-sided ICP, as :func:`deepume.icp.refine_icp` has it."""
     weights = each_cloud_half(pair)
-    for _ in range(MOST_STEPS):
+    for _ in range(steps):
         matches, before = match_points(pair, pose), pose
         pose = solve_motion(matches.source, matches.target, weights)
         if float((pose.matrix - before.matrix).abs().max()) < TOLERANCE:

@@ -15,14 +15,14 @@ from deepume.auto.confidence import probability
 from deepume.auto.covariance import pose_covariance
 from deepume.auto.finish import Finish, finish_pose, is_thick
 from deepume.auto.judge import Judgement, judge_poses
+from deepume.auto.parts import lay_parts, may_be_parts
 from deepume.auto.placement import Placement, has_strays, must_swap, prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.stack import stack_results, to_dtype
 from deepume.distances import nearest
 from deepume.method import Claim, Effort, MethodEntry
 from deepume.result import Hypothesis, Registration
-from deepume.rotation import geodesic_angle
-from deepume.score import DISTINCT_ANGLE, MOST_HYPOTHESES
+from deepume.score import MOST_HYPOTHESES, is_distinct
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 
@@ -79,7 +79,11 @@ class Auto:
         others = [finish_pose(pair, pose, learned=self.learned) for pose in found.poses[near][1:]]
         rest = found[~near]
         rest = rest if pair.searched_whole else Candidates(rest.poses, pair.score(rest.poses))
-        return choose_finish([finish, *others], rest)
+        answer, beaten = choose_finish([finish, *others], rest)
+        late = deadline is not None and time.monotonic() > deadline
+        if self.effort is Effort.FAST or late or not may_be_parts(pair, answer.fit):
+            return answer, beaten
+        return lay_parts(pair, answer, beaten)
 
     def _lead(self, pair: PreparedPair, finish: Finish) -> float:
         """Rivals whose scores are within this many times chance of the best are finished, too, before they are judged.
@@ -97,8 +101,7 @@ def choose_finish(finishes: list[Finish], rest: Candidates) -> tuple[Finish, Can
     beaten = [each.fit for each in finishes if each is not best]
     poses = RigidTransform.concatenate([*(fit.pose[None] for fit in beaten), rest.poses])
     rivals = Candidates(poses, torch.cat([rest.scores.new_tensor([fit.score for fit in beaten]), rest.scores]))
-    distinct = geodesic_angle(poses.rotation, best.fit.pose.rotation) > DISTINCT_ANGLE
-    return best, rivals[distinct].sorted()
+    return best, rivals[is_distinct(poses, best.fit.pose)].sorted()
 
 
 def conclude(pair: PreparedPair, placement: Placement, finish: Finish, judgement: Judgement) -> Registration:

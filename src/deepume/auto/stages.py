@@ -33,17 +33,26 @@ def from_frames(pair: PreparedPair, found: Candidates) -> Candidates:
 
     The four proper ones also about the middles of the extents, which stay where the density changes along a shape.
     """
-    clouds = pair.coarse.source, pair.coarse.target
+    return refine_stage(pair, spread_frames(pair.coarse), found)
+
+
+def spread_frames(coarse: PreparedPair) -> RigidTransform:
+    """Poses of the frames of evenly spread points, before refinement."""
+    clouds = coarse.source, coarse.target
     frames = clouds[0].frame, clouds[1].frame
     poses = frame_poses(*frames, torch.cat([axis_exchanges(), axis_sweep(*frames)]))
     middles = clouds[0].frame.about_middle(clouds[0].points), clouds[1].frame.about_middle(clouds[1].points)
-    return refine_stage(pair, RigidTransform.concatenate([poses, frame_poses(*middles, sign_changes())]), found)
+    return RigidTransform.concatenate([poses, frame_poses(*middles, sign_changes())])
 
 
 def from_grid(pair: PreparedPair, found: Candidates) -> Candidates:
     """Rotations spread evenly over SO(3)."""
-    poses = frame_poses(pair.coarse.source.frame, pair.coarse.target.frame, rotation_grid(72))
-    return refine_stage(pair, poses, found)
+    return refine_stage(pair, spread_rotations(pair.coarse), found)
+
+
+def spread_rotations(coarse: PreparedPair) -> RigidTransform:
+    """Poses of the grid, centroid on centroid, before refinement."""
+    return frame_poses(coarse.source.frame, coarse.target.frame, rotation_grid(72))
 
 
 def from_network(pair: PreparedPair, _: Candidates) -> Candidates:
