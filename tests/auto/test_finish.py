@@ -8,14 +8,13 @@ from deepume import RigidTransform
 from deepume.auto import Auto
 from deepume.auto.candidates import Candidates
 from deepume.auto.copies import are_copies, are_one_to_one, lock_onto_shared
-from deepume.auto.finish import FINE_GICP, SLIDE, Finish, Sampling, bring_back, finish_pose
+from deepume.auto.finish import FINE_GICP, Finish, Sampling, finish_pose
 from deepume.auto.fit import Fit
 from deepume.auto.matching import assign_softly
 from deepume.auto.method import choose_finish
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.datasets import make_shape
-from deepume.datasets.scenarios import density
 from deepume.gicp import GicpSettings
 from deepume.metrics import rotation_error_deg
 from deepume.transform import rotation_from_vector
@@ -163,30 +162,3 @@ def test_no_rival_would_win_if_it_were_finished(family: str, number: int) -> Non
     near = rivals.scores <= finish.fit.score * (1 + pair.chance)
     assert near.any()
     assert all(finish_pose(pair, pose).fit.score >= finish.fit.score - 1e-9 for pose in rivals.poses[near])
-
-
-@pytest.mark.parametrize("family", SHAPES)
-def test_surfaces_that_slid_on_each_other_are_brought_back_by_their_points(family: str) -> None:
-    pair, truth, _ = prepared(*independent(family, 700))
-    slid = RigidTransform(truth.rotation, truth.translation + 0.4 * pair.target.spacing)
-    before = Fit.of(pair, slid)
-    after = bring_back(pair, before)
-    assert off(after.pose, truth, pair) < 0.5 * off(slid, truth, pair)
-    assert after.score * (1 + SLIDE * pair.chance) < before.score
-
-
-@pytest.mark.parametrize("family", ["body", "hand"])
-def test_round_surfaces_which_cannot_slide_and_uneven_clouds_are_left_alone(family: str) -> None:
-    pair, truth, start = prepared(*independent(family, 700))
-    laid = Fit.of(pair, pair.gicp(start[None], FINE_GICP)[0])
-    assert bring_back(pair, laid) is laid
-    source, target = density(samples(family, 3000), 700, generator=generator(4))
-    pair, truth, _ = prepared(source, target)
-    slid = Fit.of(pair, RigidTransform(truth.rotation, truth.translation + 0.4 * pair.target.spacing))
-    assert bring_back(pair, slid) is slid
-
-
-def off(pose: RigidTransform, truth: RigidTransform, pair: PreparedPair) -> float:
-    """Distance between the places of the source, in spacings."""
-    apart = pose.apply(pair.source.points) - truth.apply(pair.source.points)
-    return float(apart.square().sum(-1).mean().sqrt() / pair.target.spacing)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-import torch
-
 from deepume.auto.copies import are_copies, are_one_to_one, lock_onto_shared
 from deepume.auto.coupling import couple_points
 from deepume.auto.fit import Fit
-from deepume.auto.matching import assign_softly, bring_points_closer, each_cloud_half
+from deepume.auto.matching import assign_softly, bring_points_closer
 from deepume.auto.network import improve_pose
 from deepume.auto.prepared import PreparedPair
+from deepume.auto.slide import bring_back
 from deepume.gicp import GicpSettings
-from deepume.rotation import solve_motion
 from deepume.transform import RigidTransform
 
 FINE_GICP = GicpSettings(iterations=10, tolerance=3e-3)
@@ -25,11 +23,6 @@ COMMON_SCORE = 0.93
 THICK = 0.42
 """Clouds that lie farther off each other's surfaces, in spacings, show no surfaces: noise or fine parts spoil the
 normals. On validation shapes with noise, points matched softly err by a third less than surfaces laid on each other."""
-
-SLIDE_FIT, SLIDE, SLIDE_STEPS = 1.5, 0.25, 8
-"""Surfaces have slid where clouds that fit, to 1.5 times chance, come closer by a quarter of it when nearest points
-move them. On ModelNet40's training shapes (airplanes: thin and flat) one answer in thirty has; the points then are
-half as far off."""
 
 
 class Sampling(StrEnum):
@@ -104,25 +97,6 @@ def _by_surfaces(pair: PreparedPair, fit: Fit) -> Finish:
         return Finish(bring_back(pair, fine), Sampling.INDEPENDENT)
     soft = _by_points(pair, bring_points_closer(pair, fine.pose))
     return soft if soft.fit.score <= fine.score * (1 + pair.chance) else Finish(fine, Sampling.INDEPENDENT)
-
-
-def bring_back(pair: PreparedPair, fit: Fit) -> Fit:
-    """The fit, or where nearest points lead from it: surfaces may slide on each other, points do not.
-
-    Points led astray by uneven sampling are not asked: whole clouds that fit alone are.
-    """
-    if fit.score > 1 + SLIDE_FIT * pair.chance or _slack(pair, fit) < pair.chance:
-        return fit
-    closer = Fit.of(pair, bring_points_closer(pair, fit.pose, SLIDE_STEPS))
-    return closer if closer.score * (1 + SLIDE * pair.chance) < fit.score else fit
-
-
-def _slack(pair: PreparedPair, fit: Fit) -> float:
-    """How far nearest points would move the source in one step, in spacings."""
-    weights, (source, target) = each_cloud_half(pair), (pair.source.points, pair.target.points)
-    forward, backward = fit.forward.partners.indices, fit.backward.partners.indices
-    step = solve_motion(torch.cat([source, source[backward]]), torch.cat([target[forward], target]), weights)
-    return float((step.apply(source) - fit.forward.moved).square().sum(-1).mean().sqrt() / pair.target.spacing)
 
 
 def _by_network(pair: PreparedPair, fit: Fit) -> Fit:
