@@ -3,6 +3,10 @@
 import torch
 
 from deepume import register
+from deepume.auto.covariance import pose_covariance
+from deepume.auto.finish import Finish, Sampling
+from deepume.auto.fit import Fit
+from deepume.auto.parts import PARTS_GICP
 from deepume.auto.placement import prepare_pair
 from deepume.datasets import make_shape
 from deepume.transform import RigidTransform, move_covariance, rotation_angle, rotation_from_vector
@@ -35,6 +39,29 @@ def test_true_poses_lie_in_the_ellipsoid_as_often_as_it_says() -> None:
         sizes.append(float(result.covariance[:3, :3].trace().sqrt() / rotation_angle(rotation_from_vector(step[:3]))))
     assert sum(inside) >= 20
     assert torch.tensor(sizes).median() < 12  # and not by claiming nothing
+
+
+def test_true_poses_of_parts_lie_in_the_ellipsoid_too() -> None:
+    inside = []
+    for seed in range(12):
+        shape, motion = (
+            make_shape(("body", "hand", "quadruped")[seed % 3], generator=generator(seed)),
+            random_motion(seed),
+        )
+        pair, placement = prepare_pair(*cut(shape.sample(1600, generator=generator(seed)), motion))
+        truth = placement.enter(motion[None])[0]
+        laid = pair.gicp(truth[None], PARTS_GICP)[0]
+        covariance = pose_covariance(pair, Finish(Fit.of(pair, laid), Sampling.PARTS))
+        step = perturbation(laid, truth)
+        inside.append(float(step @ torch.linalg.solve(covariance, step)) < WITHIN)
+    assert sum(inside) >= 10
+
+
+def cut(cloud: torch.Tensor, motion: RigidTransform) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two samplings that lack a quarter of the points each, at opposite ends."""
+    source, target = cloud[::2], cloud[1::2]
+    lower, upper = source[:, 2].quantile(0.75), target[:, 2].quantile(0.25)
+    return source[source[:, 2] < lower], motion.apply(target[target[:, 2] > upper])
 
 
 def test_noise_beyond_the_spacing_is_not_taken_for_the_distance_to_the_nearest_point() -> None:
