@@ -199,7 +199,7 @@ def _fit_in_words(score: float) -> str:
         return "the clouds fit as two samplings of one surface do"
     if score < UNFIT_SCORE:
         return "the clouds fit with noise, or with parts that only one of them has"
-    return "the clouds do not fit, so the pose is probably wrong or the objects differ"
+    return "the clouds do not fit as wholes, so they show parts, the objects differ, or the pose is probably wrong"
 
 
 def _warning_sentences(result: Registration) -> list[str]:

@@ -6,9 +6,11 @@ from torch import Tensor
 
 from deepume import RigidTransform, register
 from deepume.auto import Auto
-from deepume.auto.finish import Sampling
+from deepume.auto.candidates import Candidates
+from deepume.auto.finish import Finish, Sampling
 from deepume.auto.fit import Fit
-from deepume.auto.parts import LONELY, lay_parts, may_be_parts, share_off_surface
+from deepume.auto.judge import judge_poses
+from deepume.auto.parts import LONELY, PARTS_GICP, lay_parts, may_be_parts, share_off_surface
 from deepume.auto.placement import prepare_pair
 from deepume.auto.prepared import PreparedPair
 from deepume.datasets import make_shape
@@ -89,6 +91,18 @@ def test_rivals_fit_no_better_than_the_answer_and_are_other_poses() -> None:
     assert finish.lead is None or finish.lead >= 0
     assert bool((beaten.scores >= finish.fit.score).all())
     assert float(rotation_error_deg(finish.fit.pose, beaten.poses).min()) > 10
+
+
+def test_parts_have_no_symmetry_of_their_own_and_rivals_that_lie_as_well_are_named() -> None:
+    pair, truth = prepared(*parts("body"), random_motion(0))
+    laid = Finish(Fit.of(pair, pair.gicp(truth[None], PARTS_GICP)[0]), Sampling.PARTS, lead=0.5)
+    turned = RigidTransform(random_motion(5).rotation, truth.translation)
+    near = RigidTransform(laid.fit.pose.rotation, laid.fit.pose.translation + 1e-4)
+    for rival, as_well in ((turned, False), (near, True)):
+        judged = judge_poses(pair, laid, Candidates.rank(pair, rival[None]))
+        assert judged.symmetry.orders == ()
+        assert judged.as_well.tolist() == [True, as_well]
+        assert bool(judged.ambiguous) == as_well
 
 
 def test_large_parts_are_finished_on_all_their_points() -> None:

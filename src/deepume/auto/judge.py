@@ -11,6 +11,7 @@ from torch import Tensor
 from deepume.auto.candidates import Candidates
 from deepume.auto.evidence import describe_fit
 from deepume.auto.finish import Finish, Sampling
+from deepume.auto.parts import share_off_surface
 from deepume.auto.prepared import PreparedPair
 from deepume.auto.symmetry import explains, find_symmetry
 from deepume.result import Symmetry
@@ -41,9 +42,9 @@ def judge_poses(pair: PreparedPair, finish: Finish, rivals: Candidates, *, trial
     answer = finish.fit.pose
     poses = RigidTransform.concatenate([answer[None], rivals.poses])
     scores = torch.cat([rivals.scores.new_tensor([finish.fit.score]), rivals.scores])
+    if finish.sampling is Sampling.PARTS:
+        return _judge_parts(pair, finish, poses, scores)
     as_well = explains_as_well(scores, len(pair.source.points) + len(pair.target.points))
-    # A turn of one part onto another says nothing of the object.
-    trials = trials and finish.sampling is not Sampling.PARTS
     symmetry = find_symmetry(pair.for_search, poses, scores, trials=trials)
     same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
     others = scores[~same]
@@ -51,3 +52,11 @@ def judge_poses(pair: PreparedPair, finish: Finish, rivals: Candidates, *, trial
     # Rivals are refined less far than the answer: where symmetry explains them, a little more may be missing.
     nearly = scores <= scores[0] * (1 + SYMMETRIC_SLACK * pair.chance) + EXACT_SCORE
     return Judgement(poses, scores, as_well | (same & nearly), symmetry, (as_well & ~same).any(), features)
+
+
+def _judge_parts(pair: PreparedPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Judgement:
+    """Of parts, rivals fit as well that leave no more off the surface; no turn of one onto another is a symmetry."""
+    off = share_off_surface(pair.for_search, poses)
+    as_well = off <= off[0] * (1 + pair.chance)
+    none = Symmetry(poses.rotation.new_zeros(0, 3), ())
+    return Judgement(poses, scores, as_well, none, as_well[1:].any(), describe_fit(pair, finish, None))
