@@ -101,8 +101,8 @@ class PaperDeepUME(nn.Module):
             patterns = self.sign_patterns.to(source)
             candidates = target_frame.to_local(target).unsqueeze(-3) * patterns.unsqueeze(-2)
             distances = rank_by_chamfer(source_frame.to_local(source).unsqueeze(-3), candidates)
-            mirrors = self._refused(source_frame, target_frame, patterns)
-            signs = patterns[distances.masked_fill(mirrors, torch.inf).argmin(-1)]
+            refused = self._refused(source_frame, target_frame, patterns)
+            signs = patterns[distances.masked_fill(refused, torch.inf).argmin(-1)]
             return source_frame, target_frame._replace(axes=target_frame.axes * signs.unsqueeze(-2))
 
     def _refused(self, source: Frame, target: Frame, patterns: Float[Tensor, "8 3"]) -> Bool[Tensor, "*batch 8"]:

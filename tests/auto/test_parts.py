@@ -30,9 +30,8 @@ def samples(family: str, n: int, seed: int = 1) -> Tensor:
 def parts(family: str, n: int = 700) -> tuple[Tensor, Tensor]:
     """Two samplings; each lacks a quarter of the points, at opposite ends."""
     source, target = samples(family, n, 1), samples(family, n, 2)
-    return source[source @ LENGTHWISE < (source @ LENGTHWISE).quantile(0.75)], target[
-        target @ LENGTHWISE > (target @ LENGTHWISE).quantile(0.25)
-    ]
+    low, high = source @ LENGTHWISE, target @ LENGTHWISE
+    return source[low < low.quantile(0.75)], target[high > high.quantile(0.25)]
 
 
 def prepared(source: Tensor, target: Tensor, motion: RigidTransform) -> tuple[PreparedPair, RigidTransform]:

@@ -36,12 +36,16 @@ def search_poses(
     if given is not None:
         found = found.join(Candidates.rank(pair, RigidTransform.concatenate([given, refine_whole(pair, given)])))
     for stage in () if settled else _stages(pair, effort, learned):
-        late = deadline is not None and time.monotonic() > deadline
         doubt = in_doubt(pair, found) if stage is from_frames else misfits(pair, found)
-        if late or (effort is Effort.AUTO and not doubt):
+        if is_late(deadline) or (effort is Effort.AUTO and not doubt):
             break
         found = found.join(stage(pair, found))
     return found
+
+
+def is_late(deadline: float | None) -> bool:
+    """Whether no further stage may begin."""
+    return deadline is not None and time.monotonic() > deadline
 
 
 def is_settled(quick: PreparedPair, found: Candidates, effort: Effort) -> bool:

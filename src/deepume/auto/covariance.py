@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.auto.evidence import COVERED
 from deepume.auto.finish import Finish, Sampling
 from deepume.auto.prepared import PreparedPair
 from deepume.transform import cross_matrix
@@ -41,7 +42,7 @@ def pose_covariance(pair: PreparedPair, finish: Finish) -> Float[Tensor, "6 6"]:
     if sampling is Sampling.SHARED:
         near = partners.distances <= 1e-2 * pair.target.spacing
     elif sampling is Sampling.PARTS:
-        near = partners.distances <= 2 * pair.target.spacing
+        near = partners.distances <= COVERED * pair.target.spacing
     rows, errors = jacobian[near].flatten(0, 1), offsets[near].flatten()
     variance = errors.square().mean().clamp_min(1e-20)
     return _inflation(pair, sampling) * variance * _invert(rows.mT @ rows)

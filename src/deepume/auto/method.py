@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.auto.candidates import CLEAR_LEAD, Candidates
-from deepume.auto.cascade import search_poses
+from deepume.auto.cascade import is_late, search_poses
 from deepume.auto.confidence import probability
 from deepume.auto.covariance import pose_covariance
 from deepume.auto.finish import Finish, finish_pose, is_thick
@@ -80,8 +80,7 @@ class Auto:
         rest = found[~near]
         rest = rest if pair.searched_whole else Candidates(rest.poses, pair.score(rest.poses))
         answer, beaten = choose_finish([finish, *others], rest)
-        late = deadline is not None and time.monotonic() > deadline
-        if self.effort is Effort.FAST or late or not may_be_parts(pair, answer.fit):
+        if self.effort is Effort.FAST or is_late(deadline) or not may_be_parts(pair, answer.fit):
             return answer, beaten
         return lay_parts(pair, answer, beaten)
 

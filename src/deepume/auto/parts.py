@@ -13,6 +13,7 @@ from torch import Tensor
 from deepume.auto.candidates import Candidates
 from deepume.auto.cloud import PreparedCloud
 from deepume.auto.copies import lock_onto_shared
+from deepume.auto.evidence import COVERED
 from deepume.auto.finish import Finish, Sampling
 from deepume.auto.fit import Fit
 from deepume.auto.prepared import PreparedPair
@@ -21,11 +22,9 @@ from deepume.gicp import GicpSettings
 from deepume.score import TRUNCATION, along_normals, best_distinct, is_distinct
 from deepume.transform import RigidTransform
 
-ALONE = 2.0
-"""A point without a partner within this many spacings is alone."""
 LACKING = 0.06
-"""Clouds of which both have this share of lonely points may show different parts: so do nine in ten pairs of parts that
-were laid wrongly as wholes, and one in ten where a sampling thins out."""
+"""Clouds of which both have this share of points that are not covered may show different parts: so do nine in ten pairs
+of parts that were laid wrongly as wholes, and one in ten where a sampling thins out."""
 LONELY, FEWER = 0.05, 0.95
 """They do where they are alone by the spacing at that place, too, and fewer points are off the surface: clearly fewer,
 if the pose is another one."""
@@ -42,7 +41,7 @@ def may_be_parts(pair: PreparedPair, fit: Fit) -> bool:
     if pair.smaller_size < FEWEST_POINTS or fit.score <= 1 + pair.chance:
         return False
     sides = ((side.partners.distances, side.fixed.spacing) for side in (fit.forward, fit.backward))
-    return all(float((distances > ALONE * spacing).double().mean()) >= LACKING for distances, spacing in sides)
+    return all(float((distances > COVERED * spacing).double().mean()) >= LACKING for distances, spacing in sides)
 
 
 def lay_parts(pair: PreparedPair, whole: Finish, rivals: Candidates) -> tuple[Finish, Candidates]:
