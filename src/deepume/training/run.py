@@ -61,13 +61,14 @@ def train_recipe(
     world = join_world()
     out.mkdir(parents=True, exist_ok=True)
     log = Log(out, printer, tensorboard=tensorboard) if world.leads else SilentLog()
+    state = load_checkpoint(out, recipe)
+    start = load_weights(recipe.start) if recipe.start and state is None else None
     trainer = _prepare(recipe, data, _device(device, world), world, budget_seconds, log_every)
     trainer.on_step = on_step
-    state = load_checkpoint(out, recipe)
     if state is not None:
         trainer.restore(state)
-    elif recipe.start:
-        trainer.begin_with(load_weights(recipe.start))
+    elif start is not None:
+        trainer.begin_with(start)
     commit = commit or find_commit()
     log.write("resume" if state else "start", **_circumstances(trainer, commit))
     finished = trainer.run(out, log)
