@@ -17,7 +17,7 @@ def test_every_recipe_can_be_built_and_written_down(recipe: Recipe):
     assert json.loads(json.dumps(recipe.as_dict()))["name"] == recipe.name
 
 
-@pytest.mark.parametrize("name", ["default", "small"])
+@pytest.mark.parametrize("name", ["default", "finish", "small"])
 def test_weights_of_the_package_are_small_and_see_free_shapes_only(name: str):
     recipe = RECIPES[name]
     network = TRAINABLES[recipe.method].build(recipe.config)

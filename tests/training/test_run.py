@@ -50,6 +50,13 @@ def test_a_run_goes_on_from_the_weights_it_is_given(recipe: Recipe, tmp_path: Pa
         train_recipe(other, data=None, out=tmp_path / "third", printer=lambda line: None)
 
 
+def test_weights_that_are_missing_are_missed_before_any_shape_is_loaded(tmp_path: Path):
+    with pytest.raises(WeightsError, match="No weights file runs/default"):
+        train_recipe(
+            RECIPES["finish"], data=tmp_path / "no shapes here", out=tmp_path / "run", printer=lambda line: None
+        )
+
+
 def test_packs_are_split_by_name_and_weighed_by_collection(recipe: Recipe, tmp_path: Path):
     generator = np.random.default_rng(0)
     points = generator.integers(-20000, 20000, (200, 2048, 3)).astype(np.int16)

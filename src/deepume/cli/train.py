@@ -20,9 +20,9 @@ from deepume.training.run import train_recipe
 class Train:
     """Train a network by a recipe; started again with the same --out, it goes on where it stopped.
 
-    Recipes: paper, paper-no-preprocessing, paper-feature-resampling, paper-mlp-head, default, finish (goes on
-    from runs/default), small, tiny, tiny-paper; pointnetlk, dcp-v1, dcp, deepgmr, rgm, each also for small angles: NAME-60. Writes
-    NAME.safetensors, log.jsonl and checkpoint.pt; Ctrl-C saves first. On several GPUs:
+    Recipes: paper, paper-no-preprocessing, paper-feature-resampling, paper-mlp-head, default, finish (goes on from
+    runs/default), small, tiny, tiny-paper; pointnetlk, dcp-v1, dcp, deepgmr, rgm, each also for small angles: NAME-60.
+    Writes NAME.safetensors, log.jsonl and checkpoint.pt; Ctrl-C saves first. On several GPUs:
     torchrun --nproc-per-node N -m deepume.training RECIPE ...
 
     Example: deepume train default --data DATA --out runs/default --budget-seconds 900
