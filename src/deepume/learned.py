@@ -36,11 +36,9 @@ class DefaultNetwork:
         """The best of the network's answers, without refinement."""
         network = load_network(DeepUME, DeepUMEConfig, self.weights, source.device)
         found = search_frames(network, source.float(), target.float())
-        found = best_distinct(found, score_poses(source.float(), target.float(), found), FINALISTS)
-        settled, copies = network.settle(source.float(), target.float(), found[..., 0])
-        # Of noisy copies the score would take the pose that fits the noise.
-        first = RigidTransform.where(copies, settled, found[..., 0])
-        poses = RigidTransform.concatenate([first[..., None], found[..., 1:], settled[..., None]])
+        best = best_distinct(found, score_poses(source.float(), target.float(), found), 1)[..., 0]
+        settled = network.settle(source.float(), target.float(), best)
+        poses = RigidTransform.concatenate([found, settled[..., None]])
         return rank_hypotheses(source, target, sharpen(poses, source))
 
 
