@@ -2,17 +2,18 @@
 
 import json
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 import torch
 
 from deepume import register
-from deepume.auto.confidence import load_model, probability
+from deepume.auto.confidence import LEAF, load_model, make_trees, probability
 from deepume.auto.evidence import FEATURES
 from deepume.datasets import PairKey, ProceduralSet, Scenario, make_pair
 from deepume.datasets.laws import Law
 from deepume.metrics import calibration_error
-from deepume.training.calibration import Outcome, draw_outcomes, fit
+from deepume.training.calibration import Outcome, draw_outcomes, fit, write_model
 from strategies import generator, random_cloud, worst
 
 
@@ -44,9 +45,27 @@ def test_the_model_in_the_package_is_made_for_these_features() -> None:
     stored = json.loads(files("deepume.auto").joinpath("confidence.json").read_text())
     assert tuple(stored["features"]) == FEATURES
     assert stored["command"].startswith("python -m deepume.training.calibration")
-    assert load_model()["hidden"].shape[0] == len(FEATURES)
+    assert int(load_model().feature.max()) < len(FEATURES)
     stated = probability(torch.rand(50, len(FEATURES), generator=generator(0), dtype=torch.float64))
     assert bool(((stated >= 0) & (stated <= 1)).all())
+
+
+def test_trees_add_up_the_leaves_that_their_decisions_lead_to() -> None:
+    # The first asks for feature 0 and, if that is large, for feature 1; the second is a single leaf.
+    trees = make_trees([0, 5], [0, LEAF, 1, LEAF, LEAF, LEAF], [0.5, -1.0, 0.3, 2.0, 4.0, 0.25], [2, 1, 4, 3, 4, 5])
+    rows = torch.tensor([[0.5, 9.0], [0.6, 0.3], [0.6, 0.4]], dtype=torch.float64)
+    assert trees.depth == 2
+    assert worst(probability(rows, trees), torch.sigmoid(rows.new_tensor([-0.75, 2.25, 4.25]))) < 1e-12
+    assert worst(probability(rows[1], trees), probability(rows, trees)[1]) == 0
+
+
+def test_a_model_that_was_written_is_read_back(tmp_path: Path) -> None:
+    outcomes = list(draw_outcomes(ProceduralSet(), 1, seed=2)) * 20
+    model = fit(outcomes)
+    write_model(model, tmp_path / "model.json", "python -m deepume.training.calibration")
+    stored = json.loads((tmp_path / "model.json").read_text())
+    features = torch.tensor([each.features for each in outcomes], dtype=torch.float64)
+    assert worst(probability(features, make_trees(**stored["trees"])), probability(features, model)) == 0
 
 
 def test_a_fit_states_the_frequencies_it_was_shown() -> None:

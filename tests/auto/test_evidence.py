@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -42,8 +43,9 @@ def test_a_sampling_that_thins_out_has_a_gradient_and_an_even_one_has_none() -> 
     assert uneven["frames"] > 2 * even["frames"]
 
 
-def test_features_do_not_depend_on_who_is_called_source_nor_on_the_frame() -> None:
-    source, target, motion = samples(300, 1), thinned(250, 2), random_motion(0)
+@pytest.mark.parametrize("count", [300, 120])
+def test_features_do_not_depend_on_who_is_called_source_nor_on_the_frame(count: int) -> None:
+    source, target, motion = samples(count, 1), thinned(count - 20, 2), random_motion(0)
     one = features(source, target, motion)
     turned = features(source, target, random_motion(5))
     swapped = features(motion.apply(target), motion.apply(source), motion.inverse())
@@ -61,17 +63,41 @@ def test_moments_of_copies_agree_whatever_the_noise_those_of_two_samplings_and_o
     assert features(source, turned, random_motion(0))["moments"] > 2 * sampled
 
 
-def test_parts_without_partner_are_seen() -> None:
+def test_two_samplings_of_a_shape_are_samples_of_one_thing_a_sampling_and_a_part_are_not() -> None:
     whole = samples(600, 2)
     half = whole[whole[:, 2] > whole[:, 2].median()]
-    cut = features(samples(600, 1), half, random_motion(0))
-    assert cut["overlap"] < 0.8 < features(samples(600, 1), whole, random_motion(0))["overlap"]
-    assert cut["tail"] > 3
+    assert abs(features(samples(600, 1), whole, random_motion(0))["samples"]) < math.log1p(4)
+    assert features(samples(600, 1), half, random_motion(0))["samples"] > math.log1p(10)
 
 
-def test_two_parts_of_an_object_both_lack_a_counterpart_a_thinner_sampling_does_not() -> None:
+def test_of_a_whole_and_a_part_the_part_fits_better() -> None:
+    whole = samples(600, 2)
+    cut = features(samples(600, 1), whole[whole[:, 2] > whole[:, 2].median()], random_motion(0))
+    assert cut["better"] < 1 < cut["score"]
+    assert cut["unequal"] == pytest.approx(1, abs=0.1)
+
+
+def test_two_parts_of_an_object_both_have_a_cluster_without_counterpart_a_thinner_sampling_has_not() -> None:
     source, target = samples(800, 1), samples(800, 2)
     middle = source[:, 2].median()
     lower, upper = source[source[:, 2] < middle + 0.3], target[target[:, 2] > middle - 0.3]
-    assert features(lower, upper, random_motion(0))["parts"] > 0.1
-    assert features(samples(600, 1), thinned(600, 2), random_motion(0))["parts"] < 0.03
+    parts, thin = features(lower, upper, random_motion(0)), features(samples(600, 1), thinned(600, 2), random_motion(0))
+    assert parts["lonely"] > 2 * thin["lonely"]
+    assert parts["clustered"] > 2 * thin["clustered"]
+    assert thin["better"] < 1 < parts["better"]
+
+
+def test_wrong_poses_leave_points_off_the_surface_and_normals_apart() -> None:
+    source, target, motion = samples(600, 1), samples(600, 2), random_motion(0)
+    right, wrong = features(source, target, motion), features(source, random_motion(1).apply(target), motion)
+    assert wrong["off_better"] > 2 * right["off_better"]
+    assert wrong["off_worse"] >= wrong["off_better"] * 0.5
+    assert wrong["off_tail"] > right["off_tail"]
+    assert wrong["normals"] < right["normals"] - 0.1
+
+
+def test_the_network_is_asked_of_sparse_clouds_alone_and_tells_right_from_wrong() -> None:
+    source, target, motion = samples(120, 1), samples(120, 2), random_motion(0)
+    right, wrong = features(source, target, motion), features(source, random_motion(1).apply(target), motion)
+    assert right["network"] < wrong["network"] - 1
+    assert features(samples(300, 1), samples(300, 2), motion)["network"] == 0

@@ -37,9 +37,14 @@ class PreparedCloud:
     points: Cloud
 
     @cached_property
+    def neighbors(self) -> Neighbors:
+        """The nearest points of the same cloud, the point itself first."""
+        return self.k_nearest(self.points, min(DENSITY_NEIGHBOR, len(self.points)))
+
+    @property
     def neighbor_distances(self) -> Float[Tensor, "N k"]:
-        """Distances to the nearest points of the same cloud, the point itself first."""
-        return self.k_nearest(self.points, min(DENSITY_NEIGHBOR, len(self.points))).distances
+        """How far they are."""
+        return self.neighbors.distances
 
     @cached_property
     def spacing(self) -> Float[Tensor, ""]:

@@ -1,25 +1,61 @@
-"""Probability that a pose is right, from what is known without the truth, by a small fitted model."""
+"""Probability that a pose is right, from what is known without the truth, by a small fitted model: boosted trees."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
+LEAF = -1
+"""In place of a feature: the node is a leaf."""
 
-def probability(features: Float[Tensor, "*batch F"], model: dict[str, Tensor] | None = None) -> Float[Tensor, "*batch"]:
-    """Probability of being right: a network with one hidden layer."""
-    weights = model or load_model()
-    hidden = torch.tanh(features @ weights["hidden"] + weights["hidden_bias"])
-    return torch.sigmoid(hidden @ weights["output"] + weights["output_bias"])
+
+class Trees(NamedTuple):
+    """All trees of a model, node by node: each from its root downwards, the left branch of a node right behind it."""
+
+    roots: Int[Tensor, "T"]
+    """Where the trees begin."""
+    feature: Int[Tensor, "K"]
+    """Which feature decides at a node; :data:`LEAF` at a leaf."""
+    number: Float[Tensor, "K"]
+    """Up to what value of the feature the way goes left; at a leaf, its log odds."""
+    right: Int[Tensor, "K"]
+    """The node to the right; a leaf is its own."""
+    depth: int
+    """Decisions on the longest way to a leaf."""
+
+
+def probability(features: Float[Tensor, "*batch F"], model: Trees | None = None) -> Float[Tensor, "*batch"]:
+    """Probability of being right: the log odds that all trees add up to."""
+    trees = model or load_model()
+    rows = features.reshape(-1, features.shape[-1])
+    node = trees.roots.expand(len(rows), -1)
+    for _ in range(trees.depth):
+        feature = trees.feature[node]
+        goes_left = (feature != LEAF) & (rows.gather(1, feature.clamp_min(0)) <= trees.number[node])
+        node = torch.where(goes_left, node + 1, trees.right[node])
+    return torch.sigmoid(trees.number[node].sum(-1)).reshape(features.shape[:-1])
+
+
+def make_trees(roots: Sequence[int], feature: Sequence[int], number: Sequence[float], right: Sequence[int]) -> Trees:
+    """The model of these nodes."""
+    depth = [0] * len(feature)  # a branch stands behind its node, so one walk over all nodes reaches each in time
+    for node, other in enumerate(right):
+        if feature[node] != LEAF:
+            depth[node + 1] = depth[other] = depth[node] + 1
+    whole = (torch.tensor(each, dtype=torch.int64) for each in (roots, feature, right))
+    roots_, feature_, right_ = whole
+    return Trees(roots_, feature_, torch.tensor(number, dtype=torch.float64), right_, max(depth))
 
 
 @cache
-def load_model() -> dict[str, Tensor]:
+def load_model() -> Trees:
     """The fitted model, read once."""
-    plain = json.loads(files("deepume.auto").joinpath("confidence.json").read_text())
-    return {name: torch.tensor(values, dtype=torch.float64) for name, values in plain["weights"].items()}
+    stored = json.loads(files("deepume.auto").joinpath("confidence.json").read_text())
+    return make_trees(**stored["trees"])

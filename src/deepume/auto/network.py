@@ -7,6 +7,7 @@ from functools import cache
 
 import torch
 
+from deepume.auto.placement import must_swap
 from deepume.auto.prepared import PreparedPair
 from deepume.model import DeepUME, DeepUMEConfig
 from deepume.pretrained import load_network, sharpen
@@ -28,6 +29,18 @@ def improve_pose(pair: PreparedPair, pose: RigidTransform) -> RigidTransform:
     """One pass of the network from a pose."""
     estimate = _network()(pair.source.points[None], pair.target.points[None], pose[None], passes=1)
     return sharpen(estimate.target_from_source[0], pair.source.points)
+
+
+@torch.inference_mode()
+def predict_score(pair: PreparedPair, pose: RigidTransform) -> float:
+    """What the network expects of a pose: the logarithm of how far it leaves the surfaces apart, as if densely sampled.
+
+    The same whoever is called source.
+    """
+    if must_swap(pair):
+        pair, pose = pair.swapped(), pose.inverse()
+    estimate = _network()(pair.source.points[None], pair.target.points[None], pose[None], passes=1)
+    return float(estimate.scores[0])
 
 
 @cache
