@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from deepume.auto.cloud import thin_by_radius
 from deepume.auto.prepared import PreparedPair
@@ -23,14 +25,23 @@ def sample_gap(pair: PreparedPair, pose: RigidTransform) -> float:
     moved = thin_by_radius(pose.apply(pair.source.points), MOST_POINTS)
     fixed = thin_by_radius(pair.target.points, MOST_POINTS)
     points, weights = torch.cat([moved, fixed]), torch.cat([_share(len(moved)), -_share(len(fixed))])
-    kernel = torch.exp(-torch.cdist(points, points).square() / (2 * KERNEL_WIDTH**2))
-    rows = kernel.mean(0)
-    kernel = kernel - rows - rows.unsqueeze(-1) + rows.mean()
-    diagonal, spent = kernel.diagonal(), weights.square().sum()
-    by_chance = spent * diagonal.sum() / (len(points) - 1)
-    variance = 2 * (spent / len(points)) ** 2 * (kernel.square().sum() - diagonal.square().sum())
+    kernel = _gaussian_kernel(points)
+    # What follows is of the kernel less its row and column means, which weights of sum 0 do not see.
+    count, rows = len(points), kernel.mean(0)
+    mean, spent = rows.mean(), weights.square().sum()
+    diagonal = 1 - 2 * rows + mean
+    squares = kernel.flatten() @ kernel.flatten() - 2 * count * (rows @ rows) + (count * mean) ** 2
+    by_chance = spent * diagonal.sum() / (count - 1)
+    variance = 2 * (spent / count) ** 2 * (squares - diagonal @ diagonal)
     return float((weights @ kernel @ weights - by_chance) / variance.clamp_min(1e-18).sqrt())
 
 
-def _share(count: int) -> torch.Tensor:
+def _gaussian_kernel(points: Float[Tensor, "N 3"]) -> Float[Tensor, "N N"]:
+    """Likeness of all pairs of points, 1 for a point and itself."""
+    scaled = points / KERNEL_WIDTH
+    halves = scaled.square().sum(-1) / 2
+    return torch.addmm(-halves, scaled, scaled.mT).sub_(halves.unsqueeze(-1)).exp_()
+
+
+def _share(count: int) -> Float[Tensor, "N"]:
     return torch.full((count,), 1 / count, dtype=torch.float64)
