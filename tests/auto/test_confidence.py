@@ -12,8 +12,9 @@ from deepume.auto.confidence import LEAF, load_model, make_trees, probability
 from deepume.auto.evidence import FEATURES
 from deepume.datasets import PairKey, ProceduralSet, Scenario, make_pair
 from deepume.datasets.laws import Law
+from deepume.errors import MissingPackageError
 from deepume.metrics import calibration_error
-from deepume.training.calibration import Outcome, draw_outcomes, fit, write_model
+from deepume.training.calibration import Outcome, draw_outcomes, fit, load_lightgbm, write_model
 from strategies import generator, random_cloud, worst
 
 
@@ -59,6 +60,16 @@ def test_trees_add_up_the_leaves_that_their_decisions_lead_to() -> None:
     assert worst(probability(rows[1], trees), probability(rows, trees)[1]) == 0
 
 
+@pytest.fixture
+def trees() -> None:
+    """Where LightGBM lacks a library of the system, nothing can be fitted."""
+    try:
+        load_lightgbm()
+    except MissingPackageError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("trees")
 def test_a_model_that_was_written_is_read_back(tmp_path: Path) -> None:
     outcomes = list(draw_outcomes(ProceduralSet(), 1, seed=2)) * 20
     model = fit(outcomes)
@@ -68,6 +79,7 @@ def test_a_model_that_was_written_is_read_back(tmp_path: Path) -> None:
     assert worst(probability(features, make_trees(**stored["trees"])), probability(features, model)) == 0
 
 
+@pytest.mark.usefixtures("trees")
 def test_a_fit_states_the_frequencies_it_was_shown() -> None:
     draws = torch.rand(3000, len(FEATURES) + 1, generator=generator(0), dtype=torch.float64)
     truth = torch.sigmoid(6 * draws[:, 0] - 3)

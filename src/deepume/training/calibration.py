@@ -25,6 +25,7 @@ from deepume.auto.judge import judge_poses
 from deepume.auto.placement import prepare_pair
 from deepume.datasets import Dataset, Law, PairKey, Scenario, make_pair, open_set
 from deepume.datasets.scenarios import MARRED, zero
+from deepume.errors import MissingPackageError
 from deepume.io.packages import import_package
 from deepume.metrics import calibration_error, is_right
 
@@ -93,7 +94,7 @@ def fit(outcomes: Sequence[Outcome]) -> Trees:
     As many as help on pairs that they have not seen. What they state of unseen pairs is likelier by a twentieth than
     what a network with a hidden layer makes of the same features.
     """
-    lightgbm = import_package("lightgbm", "deepume[calibrate]")
+    lightgbm = load_lightgbm()
     features = np.array([each.features for each in outcomes])
     right = np.array([float(each.right) for each in outcomes])
     counts = np.array([WEIGHTS.get(Scenario(each.scenario), 1.0) for each in outcomes])
@@ -105,6 +106,15 @@ def fit(outcomes: Sequence[Outcome]) -> Trees:
     roots = [_append(tree["tree_structure"], nodes) for tree in booster.dump_model()["tree_info"]]
     feature, number, right_branch = zip(*nodes, strict=True)
     return make_trees(roots, feature, number, right_branch)
+
+
+def load_lightgbm() -> Any:
+    """The package that fits trees, or an error that says what it lacks."""
+    try:
+        return import_package("lightgbm", "deepume[calibrate]")
+    except OSError as error:  # its wheel leaves the threads of its C++ to the system
+        reason = f"LightGBM is installed but cannot start ({error})"
+        raise MissingPackageError(f"{reason}; on Debian: apt-get install libgomp1") from error
 
 
 Node = tuple[int, float, int]
