@@ -49,9 +49,13 @@ def make_trees(roots: Sequence[int], feature: Sequence[int], number: Sequence[fl
     for node, other in enumerate(right):
         if feature[node] != LEAF:
             depth[node + 1] = depth[other] = depth[node] + 1
-    whole = (torch.tensor(each, dtype=torch.int64) for each in (roots, feature, right))
-    roots_, feature_, right_ = whole
-    return Trees(roots_, feature_, torch.tensor(number, dtype=torch.float64), right_, max(depth))
+    return Trees(
+        roots=torch.tensor(roots),
+        feature=torch.tensor(feature),
+        number=torch.tensor(number, dtype=torch.float64),
+        right=torch.tensor(right),
+        depth=max(depth),
+    )
 
 
 @cache

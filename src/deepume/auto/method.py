@@ -43,7 +43,7 @@ class Auto:
     initial: RigidTransform | None = None
     """A pose of the caller's that joins the hypotheses."""
     learned: bool = True
-    """Let the network have its say; without it, what learning is worth can be measured."""
+    """Let the network have its say on the pose; without it, what learning is worth can be measured."""
 
     def __call__(self, source: Source, target: Target) -> Registration:
         """The best pose with its rivals, confidence, symmetry (of one pair) and covariance. Loops over the batch."""
