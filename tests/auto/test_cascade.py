@@ -140,7 +140,7 @@ def test_the_callers_pose_is_a_hypothesis_whoever_is_called_source(
     shape, motion = make_shape("chair", generator=generator(3)), random_motion(1)
     source, target = shape.sample(n, generator=generator(1)), motion.apply(shape.sample(m, generator=generator(2)))
     astray = random_motion(8, 1)
-    monkeypatch.setattr(cascade, "from_signs", lambda pair: Candidates.rank(pair.quick, astray))
+    monkeypatch.setattr(cascade, "from_signs", lambda pair, _: Candidates.rank(pair.quick, astray))
     assert rotation_error_deg(Auto(Effort.FAST)(source, target).target_from_source, motion) > 10
     helped = Auto(Effort.FAST, initial=motion)(source, target)
     assert rotation_error_deg(helped.target_from_source, motion) < 5

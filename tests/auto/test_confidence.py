@@ -53,7 +53,9 @@ def test_the_model_in_the_package_is_made_for_these_features() -> None:
 
 def test_trees_add_up_the_leaves_that_their_decisions_lead_to() -> None:
     # The first asks for feature 0 and, if that is large, for feature 1; the second is a single leaf.
-    trees = make_trees([0, 5], [0, LEAF, 1, LEAF, LEAF, LEAF], [0.5, -1.0, 0.3, 2.0, 4.0, 0.25], [2, 1, 4, 3, 4, 5])
+    trees = make_trees([0, LEAF, 1, LEAF, LEAF, LEAF], [0.5, -1.0, 0.3, 2.0, 4.0, 0.25])
+    assert trees.roots.tolist() == [0, 5]
+    assert trees.right.tolist() == [2, 1, 4, 3, 4, 5]
     rows = torch.tensor([[0.5, 9.0], [0.6, 0.3], [0.6, 0.4]], dtype=torch.float64)
     assert trees.depth == 2
     assert worst(probability(rows, trees), torch.sigmoid(rows.new_tensor([-0.75, 2.25, 4.25]))) < 1e-12
@@ -80,14 +82,21 @@ def test_a_model_that_was_written_is_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("trees")
-def test_a_fit_states_the_frequencies_it_was_shown() -> None:
-    draws = torch.rand(3000, len(FEATURES) + 1, generator=generator(0), dtype=torch.float64)
-    truth = torch.sigmoid(6 * draws[:, 0] - 3)
-    right = draws[:, -1] < truth
-    outcomes = [Outcome("zero", 64, row[:-1].tolist(), bool(hit)) for row, hit in zip(draws, right, strict=True)]
-    stated = probability(draws[:, :-1], fit(outcomes))
-    assert calibration_error(stated, right.double()) < 0.05
+def test_a_fit_states_the_frequencies_of_pairs_it_was_not_shown() -> None:
+    features, _, right = draw_chances(0)
+    shown = enumerate(zip(features.tolist(), right.tolist(), strict=True))
+    model = fit([Outcome("zero", 64, shape, row, bool(hit)) for shape, (row, hit) in shown])
+    features, truth, right = draw_chances(1)
+    stated = probability(features, model)
+    assert calibration_error(stated, right) < 0.05
     assert float((stated - truth).abs().mean()) < 0.1
+
+
+def draw_chances(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Features of which the first alone decides, with what chance an answer is right, and whether it is."""
+    draws = torch.rand(3000, len(FEATURES) + 1, generator=generator(seed), dtype=torch.float64)
+    truth = torch.sigmoid(6 * draws[:, 0] - 3)
+    return draws[:, :-1], truth, (draws[:, -1] < truth).double()
 
 
 def test_outcomes_are_drawn_again_alike() -> None:

@@ -137,6 +137,14 @@ def test_half_a_turn_is_right_for_a_box_and_wrong_for_an_airplane() -> None:
         assert figures.right == right
 
 
+def test_where_a_sampling_thins_out_a_wrong_pose_that_fits_as_well_as_the_truth_is_still_wrong() -> None:
+    keys = (PairKey("procedural", Scenario.DENSITY, Law.HAAR, 64, index, 0) for index in range(12))
+    figures = [measure_pair("frames-icp", make_pair(ProceduralSet(), key)) for key in keys]
+    misled = [each for each in figures if each.rotation_deg > 10 and each.chamfer_ratio < 1]
+    assert len(misled) > 2
+    assert not any(each.right for each in misled)
+
+
 def test_intervals_hold_the_value_and_draw_whole_shapes() -> None:
     for row in run_suite(SMALL, None):
         for figure in row.figures.values():

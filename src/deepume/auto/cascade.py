@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from deepume.auto.candidates import Candidates, has_rivals, in_doubt, misfits, refine_whole
 from deepume.auto.prepared import PreparedPair
-from deepume.auto.stages import from_frames, from_grid, from_network, from_signs
+from deepume.auto.stages import BRIEF_GICP, COARSE_GICP, from_frames, from_grid, from_network, from_signs
 from deepume.method import Effort
 from deepume.transform import RigidTransform
 
@@ -30,7 +30,7 @@ def search_poses(
 ) -> Candidates:
     """Hypotheses of the pair from as many stages as the effort, the doubt and the clock (``deadline``) ask for."""
     pair = pair.for_search
-    found = from_signs(pair)
+    found = from_signs(pair, BRIEF_GICP if effort is Effort.FAST else COARSE_GICP)
     settled = is_settled(pair.quick, found, effort)
     found = carry_over(pair, found, refine=not settled)
     if given is not None:

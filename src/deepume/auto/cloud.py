@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,8 @@ from deepume.distances import Neighbors
 from deepume.gicp import DescribedCloud, describe_cloud
 
 Cloud = Float[Tensor, "N 3"]
+Thinning = Callable[[Cloud, int], Cloud]
+"""Takes so many of a cloud's points."""
 
 DENSITY_NEIGHBOR = 8
 """Neighbor whose distance tells how densely a cloud is sampled around a point."""
@@ -35,6 +38,15 @@ class PreparedCloud:
     """One cloud about its centroid, in double precision on CPU."""
 
     points: Cloud
+    _thinned: dict[tuple[Thinning, int], PreparedCloud] = field(default_factory=dict, init=False, repr=False)
+
+    def thinned(self, thin: Thinning, count: int) -> PreparedCloud:
+        """At most ``count`` of the points, the same cloud whenever they are asked for."""
+        if len(self.points) <= count:
+            return self
+        if (thin, count) not in self._thinned:
+            self._thinned[thin, count] = PreparedCloud(thin(self.points, count))
+        return self._thinned[thin, count]
 
     @cached_property
     def neighbors(self) -> Neighbors:

@@ -43,12 +43,19 @@ def probability(features: Float[Tensor, "*batch F"], model: Trees | None = None)
     return torch.sigmoid(trees.number[node].sum(-1)).reshape(features.shape[:-1])
 
 
-def make_trees(roots: Sequence[int], feature: Sequence[int], number: Sequence[float], right: Sequence[int]) -> Trees:
-    """The model of these nodes."""
-    depth = [0] * len(feature)  # a branch stands behind its node, so one walk over all nodes reaches each in time
-    for node, other in enumerate(right):
-        if feature[node] != LEAF:
-            depth[node + 1] = depth[other] = depth[node] + 1
+def make_trees(feature: Sequence[int], number: Sequence[float]) -> Trees:
+    """The model of these nodes: behind a leaf comes the right branch of the last node that has none, or a new tree."""
+    roots, right, depth = [0], list(range(len(feature))), [0] * len(feature)
+    waiting: list[int] = []
+    for node, which in enumerate(feature):
+        if which != LEAF:
+            waiting.append(node)
+            depth[node + 1] = depth[node] + 1
+        elif waiting:
+            parent = waiting.pop()
+            right[parent], depth[node + 1] = node + 1, depth[parent] + 1
+        elif node + 1 < len(feature):
+            roots.append(node + 1)
     return Trees(
         roots=torch.tensor(roots),
         feature=torch.tensor(feature),

@@ -18,6 +18,8 @@ from deepume.result import Symmetry
 from deepume.score import EXACT_SCORE, explains_as_well
 from deepume.transform import RigidTransform
 
+NO_RIVAL = torch.inf
+"""The lead of an answer that has none."""
 SYMMETRIC_SLACK = 2.0
 """A pose that symmetry explains counts as equal while its score is worse by at most this many times chance."""
 
@@ -48,10 +50,11 @@ def judge_poses(pair: PreparedPair, finish: Finish, rivals: Candidates, *, trial
     symmetry = find_symmetry(pair.for_search, poses, scores, trials=trials)
     same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
     others = scores[~same]
-    features = describe_fit(pair, finish, float(others.min()) if len(others) else None)
+    lead = float(others.min() / scores[0].clamp_min(1e-6)) - 1 if len(others) else NO_RIVAL
     # Rivals are refined less far than the answer: where symmetry explains them, a little more may be missing.
     nearly = scores <= scores[0] * (1 + SYMMETRIC_SLACK * pair.chance) + EXACT_SCORE
-    return Judgement(poses, scores, as_well | (same & nearly), symmetry, (as_well & ~same).any(), features)
+    ambiguous, features = (as_well & ~same).any(), describe_fit(pair, finish, lead)
+    return Judgement(poses, scores, as_well | (same & nearly), symmetry, ambiguous, features)
 
 
 def _judge_parts(pair: PreparedPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Judgement:
@@ -59,4 +62,5 @@ def _judge_parts(pair: PreparedPair, finish: Finish, poses: RigidTransform, scor
     off = share_off_surface(pair.for_search, poses)
     as_well = off <= off[0] * (1 + pair.chance)
     none = Symmetry(poses.rotation.new_zeros(0, 3), ())
-    return Judgement(poses, scores, as_well, none, as_well[1:].any(), describe_fit(pair, finish, None))
+    features = describe_fit(pair, finish, NO_RIVAL if finish.lead is None else finish.lead)
+    return Judgement(poses, scores, as_well, none, as_well[1:].any(), features)

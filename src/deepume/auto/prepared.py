@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.cloud import Cloud, PreparedCloud, thin_by_radius
+from deepume.auto.cloud import PreparedCloud, Thinning, thin_by_radius
 from deepume.clouds import subsample_farthest
 from deepume.gicp import GicpSettings, align_described
 from deepume.icp import IcpSettings, refine_icp
@@ -71,10 +70,8 @@ class PreparedPair:
         """The pair with at most :data:`COARSE_POINTS` points in each cloud, evenly spread whatever the density."""
         return self._with(subsample_farthest, COARSE_POINTS)
 
-    def _with(self, thin: Callable[[Cloud, int], Cloud], count: int) -> PreparedPair:
-        clouds = (self.source, self.target)
-        few = (each if len(each.points) <= count else PreparedCloud(thin(each.points, count)) for each in clouds)
-        return PreparedPair(*few)
+    def _with(self, thin: Thinning, count: int) -> PreparedPair:
+        return PreparedPair(self.source.thinned(thin, count), self.target.thinned(thin, count))
 
     def score(self, poses: RigidTransform, asking: PreparedPair | None = None) -> Float[Tensor, "K"]:
         """:func:`deepume.score.score_poses` with spacings and trees at hand.

@@ -10,7 +10,7 @@ from deepume.auto.cloud import thin_by_radius
 from deepume.auto.prepared import PreparedPair
 from deepume.transform import RigidTransform
 
-MOST_POINTS = 160
+MOST_POINTS = 128
 """Points of each cloud that are compared; the test takes a matrix of all their distances."""
 KERNEL_WIDTH = 1.0
 """Of the Gaussian kernel, in sizes of the pair: it sees what is missing at one end of an object, not single points."""

@@ -13,19 +13,21 @@ from deepume.rotation import geodesic_angle
 from deepume.transform import RigidTransform
 
 COARSE_GICP = GicpSettings(reach=10.0, iterations=12, tolerance=1e-3, two_sided=False)
+BRIEF_GICP = GicpSettings(reach=10.0, iterations=6, tolerance=1e-3, two_sided=False)
+"""Half the steps, for fast answers: on validation shapes the last refinement brings these as close."""
 FINALISTS = 6
 """Hypotheses of a stage that are refined on the whole clouds."""
 KNOWN_ANGLE = 8 * torch.pi / 180
 """Refined, a pose this near to a refined one would end there, too; a farther one may yet lock onto common points."""
 
 
-def from_signs(pair: PreparedPair) -> Candidates:
+def from_signs(pair: PreparedPair, settings: GicpSettings) -> Candidates:
     """The four proper pairings of the principal frames, refined: a frame that fits worse at first may fit best.
 
     Of dense clouds few points take part, and the scores are theirs.
     """
     poses, few = frame_poses(pair.source.frame, pair.target.frame, sign_changes()), pair.quick
-    return Candidates.rank(few, few.gicp(poses, COARSE_GICP) if pair.dense else refine_whole(few, poses))
+    return Candidates.rank(few, few.gicp(poses, settings) if pair.dense else refine_whole(few, poses))
 
 
 def from_frames(pair: PreparedPair, found: Candidates) -> Candidates:
