@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -44,6 +45,12 @@ def load_open3d() -> Any:
             raise
         reason = f"Open3D is installed but cannot start ({error.__cause__})"
         raise MissingPackageError(f"{reason}; on Debian: apt-get install libusb-1.0-0") from error
+
+
+def silent_open3d() -> AbstractContextManager[Any]:
+    """Within it Open3D keeps to itself that a pair has few correspondences: a library does not print."""
+    utility = load_open3d().utility
+    return utility.VerbosityContextManager(utility.VerbosityLevel.Error)
 
 
 def describe_pair(source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> DescribedPair:

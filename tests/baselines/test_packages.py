@@ -66,6 +66,17 @@ def test_a_peer_finds_the_pose_in_any_unit_and_keeps_its_claims(entry: MethodEnt
     check_method(entry.make(), source[:200], target[:200], entry.claims & {Claim.PROPER, Claim.DETERMINISTIC})
 
 
+@pytest.mark.parametrize("peer", [Ransac, FastGlobal])
+def test_open3d_does_not_print_that_pairs_are_hard(peer: type[Ransac], capfd: pytest.CaptureFixture[str]) -> None:
+    if find_spec("open3d") is None:
+        pytest.skip("open3d is not installed")
+    draws = generator_for("noise")
+    for count in range(5, 60, 5):
+        source, target = (torch.randn(count, 3, generator=draws, dtype=torch.float64) for _ in range(2))
+        peer()(source, target)
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("peer", [Ransac, FastGlobal, KissMatcher])
 def test_what_a_peer_finds_goes_to_its_refiner(peer: type[Ransac], monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = make_shape("hammer", generator=generator_for("hammer")).sample(30, generator=generator_for("points"))

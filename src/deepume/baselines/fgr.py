@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.fpfh import describe_pair, load_open3d, pose_of
+from deepume.fpfh import describe_pair, load_open3d, pose_of, silent_open3d
 from deepume.icp import refine_icp
 from deepume.pairwise import map_pairs
 from deepume.result import Registration
@@ -42,7 +42,8 @@ class FastGlobal:
         option = open3d.pipelines.registration.FastGlobalRegistrationOption(
             decrease_mu=True, maximum_correspondence_distance=self.gate * pair.spacing
         )
-        result = open3d.pipelines.registration.registration_fgr_based_on_feature_matching(
-            pair.source, pair.target, pair.source_features, pair.target_features, option
-        )
+        with silent_open3d():
+            result = open3d.pipelines.registration.registration_fgr_based_on_feature_matching(
+                pair.source, pair.target, pair.source_features, pair.target_features, option
+            )
         return pose_of(result, source)

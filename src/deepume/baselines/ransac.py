@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.fpfh import describe_pair, load_open3d, pose_of
+from deepume.fpfh import describe_pair, load_open3d, pose_of, silent_open3d
 from deepume.icp import refine_icp
 from deepume.pairwise import map_pairs
 from deepume.result import Registration
@@ -48,16 +48,17 @@ class Ransac:
             search.CorrespondenceCheckerBasedOnEdgeLength(self.edge_ratio),
             search.CorrespondenceCheckerBasedOnDistance(gate),
         ]
-        result = search.registration_ransac_based_on_feature_matching(
-            pair.source,
-            pair.target,
-            pair.source_features,
-            pair.target_features,
-            mutual_filter=True,
-            max_correspondence_distance=gate,
-            estimation_method=search.TransformationEstimationPointToPoint(False),
-            ransac_n=3,
-            checkers=checkers,
-            criteria=search.RANSACConvergenceCriteria(self.iterations, self.confidence),
-        )
+        with silent_open3d():
+            result = search.registration_ransac_based_on_feature_matching(
+                pair.source,
+                pair.target,
+                pair.source_features,
+                pair.target_features,
+                mutual_filter=True,
+                max_correspondence_distance=gate,
+                estimation_method=search.TransformationEstimationPointToPoint(False),
+                ransac_n=3,
+                checkers=checkers,
+                criteria=search.RANSACConvergenceCriteria(self.iterations, self.confidence),
+            )
         return pose_of(result, source)
