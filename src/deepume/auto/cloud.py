@@ -38,7 +38,9 @@ class PreparedCloud:
     """One cloud about its centroid, in double precision on CPU."""
 
     points: Cloud
-    _thinned: dict[tuple[Thinning, int], PreparedCloud] = field(default_factory=dict, init=False, repr=False)
+    _thinned: dict[tuple[Thinning, int], PreparedCloud] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def thinned(self, thin: Thinning, count: int) -> PreparedCloud:
         """At most ``count`` of the points, the same cloud whenever they are asked for."""

@@ -89,7 +89,7 @@ def compare(answer: Answer, pair: Pair) -> PairFigures:
 
 
 def _is_right(estimate: RigidTransform, pair: Pair) -> bool:
-    """Right by angle or, where the clouds are all of the shape and nothing else, by a fit as good as the truth's."""
+    """Right by angle or, where both clouds are even samplings of the shape, by a fit as good as the truth's."""
     if pair.key.scenario is Scenario.DIFFERENT:
         return False
     if pair.key.scenario in MARRED:
