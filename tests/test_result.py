@@ -42,13 +42,14 @@ def make_result(*batch: int, rivals: int = 0, equivalent: bool = True) -> Regist
         symmetry=Symmetry(torch.eye(3, dtype=torch.float64)[:1], (4,)),
         residuals=random_cloud(1, *batch, 10)[..., 0].abs(),
         covariance=torch.eye(6, dtype=torch.float64).expand(*batch, 6, 6),
+        spacings=random_cloud(2, *batch, 2)[..., 0].abs(),
         diagnostics=DIAGNOSTICS,
     )
 
 
 def tensors(result: Registration) -> list[Tensor]:
     poses = [result.target_from_source, *(each.target_from_source for each in result.hypotheses)]
-    optional = (result.score, result.ambiguous, result.confidence, result.residuals, result.covariance)
+    optional = (result.score, result.ambiguous, result.confidence, result.residuals, result.covariance, result.spacings)
     found = [part for pose in poses for part in (pose.rotation, pose.translation, pose.scale)]
     found += [each.score for each in result.hypotheses] + [each.equivalent for each in result.hypotheses]
     return found + [each for each in optional if each is not None]
@@ -72,7 +73,8 @@ def test_json_reads_back_without_loss(batch: tuple[int, ...]) -> None:
 def test_json_keeps_what_was_not_estimated_empty() -> None:
     result = Registration(random_motion(0), torch.tensor(1.0, dtype=torch.float64), torch.tensor(True))
     again = Registration.from_json(result.to_json())
-    assert (again.confidence, again.symmetry, again.residuals, again.covariance, again.diagnostics) == (None,) * 5
+    optional = (again.confidence, again.symmetry, again.residuals, again.covariance, again.spacings, again.diagnostics)
+    assert optional == (None,) * 6
     assert bool(again.ambiguous)
 
 
@@ -91,7 +93,7 @@ def test_json_of_a_real_result_is_plain_and_complete() -> None:
     assert worst(torch.tensor(plain["target_from_source"]["matrix"], dtype=torch.float64), motion.matrix) < 1e-9
     assert set(plain) == {
         "target_from_source", "score", "ambiguous", "hypotheses", "confidence", "symmetry", "residuals",
-        "covariance", "diagnostics",
+        "covariance", "spacings", "diagnostics",
     }  # fmt: skip
     assert same(result, Registration.from_json(result.to_json()))
 
@@ -105,6 +107,8 @@ def test_members_of_a_batch() -> None:
     assert member.residuals.shape == (10,)
     assert member.covariance is not None
     assert member.covariance.shape == (6, 6)
+    assert member.spacings is not None
+    assert member.spacings.shape == (2,)
     assert len(member.hypotheses) == 2
     assert result[1].score.shape == (3,)
 

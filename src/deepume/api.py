@@ -83,7 +83,7 @@ def register(
         residuals = result.residuals
         if residuals is None or few is not moving or few_fixed is not fixed:
             residuals = nearest(result.target_from_source.apply(moving), fixed).distances
-    diagnostics = diagnose_pair(few, few_fixed, entry.name, allow_scale=allow_scale)
+    diagnostics = diagnose_pair(few, few_fixed, entry.name, allow_scale=allow_scale, spacings=result.spacings)
     sizes = replace(diagnostics, source_size=len(moving), target_size=len(fixed), seconds=watch.seconds)
     return replace(result, residuals=residuals, diagnostics=sizes)
 

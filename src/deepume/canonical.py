@@ -34,9 +34,8 @@ class Frame(NamedTuple):
         return self._replace(centroid=self.centroid + (self.axes @ middle.unsqueeze(-1)).squeeze(-1))
 
     def eigenvalue_gaps(self) -> Float[Tensor, "*batch 2"]:
-        """1 - second/first and 1 - third/second variance; near 0, two axes are interchangeable."""
-        larger = self.variances[..., :2].clamp_min(torch.finfo(self.variances.dtype).tiny)
-        return 1 - self.variances[..., 1:] / larger
+        """:func:`eigenvalue_gaps` of its variances."""
+        return eigenvalue_gaps(self.variances)
 
 
 def principal_frame(points: Points, weights: Float[Tensor, "*batch N"] | None = None) -> Frame:
@@ -56,6 +55,18 @@ def principal_frame(points: Points, weights: Float[Tensor, "*batch N"] | None = 
     variances, axes = torch.linalg.eigh(covariance)
     axes = _orient(offsets, share, axes.flip(-1))
     return Frame(axes, origin, variances.flip(-1).clamp_min(0))
+
+
+def principal_variances(points: Points) -> Vectors:
+    """Variances along the principal axes, largest first, without the axes."""
+    offsets = points - centroid(points).unsqueeze(-2)
+    return torch.linalg.eigvalsh(offsets.mT @ offsets / points.shape[-2]).flip(-1).clamp_min(0)
+
+
+def eigenvalue_gaps(variances: Vectors) -> Float[Tensor, "*batch 2"]:
+    """1 - second/first and 1 - third/second variance; near 0, two axes are interchangeable."""
+    larger = variances[..., :2].clamp_min(torch.finfo(variances.dtype).tiny)
+    return 1 - variances[..., 1:] / larger
 
 
 def _orient(offsets: Points, share: Float[Tensor, "*batch N"], axes: Rotations) -> Rotations:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepume.distances import k_nearest, squared_distance_factors
+from deepume.distances import gather_points, k_nearest, neighbor_indices, squared_distance_factors
 from deepume.errors import CloudShapeError, CloudValueError
 from deepume.types import Points, Vectors
 
@@ -82,7 +82,8 @@ def point_spacing(points: Points) -> Float[Tensor, "*batch"]:
     For points drawn at random from a surface, this is also the expected distance from one drawing to the
     nearest point of another of equal density: the floor of every nearest-neighbor distance.
     """
-    return k_nearest(points, points, 2).distances[..., 1].mean(-1)
+    both = gather_points(points, neighbor_indices(points, points, 2)) - points.unsqueeze(-2)
+    return torch.linalg.vector_norm(both, dim=-1).amax(-1).mean(-1)  # the other of the two is the point itself
 
 
 def area_weights(points: Points, neighbors: int = 8, clip: float = 5.0) -> Float[Tensor, "*batch N"]:

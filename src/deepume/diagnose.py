@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
-from deepume.canonical import Frame, principal_frame
-from deepume.clouds import point_spacing, rms_radius
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.canonical import eigenvalue_gaps, principal_variances
+from deepume.clouds import point_spacing
 from deepume.result import Diagnostics
-from deepume.types import Source, Target
+from deepume.types import Source, Target, Vectors
 
 PLANAR = 1e-3
 """A cloud is called planar when its thickness is below this part of its width (root mean squares)."""
@@ -25,12 +29,21 @@ CONVERSIONS = {
 }
 
 
-def diagnose_pair(source: Source, target: Target, method: str, *, allow_scale: bool) -> Diagnostics:
-    """Everything about a pair that is known before registering it."""
-    frames = principal_frame(source), principal_frame(target)
-    ratio = float(rms_radius(target) / rms_radius(source))
-    spacing = float(point_spacing(source) / point_spacing(target).clamp_min(1e-300))
-    warnings = [_planar_warning(frame, name) for frame, name in zip(frames, ("source", "target"), strict=True)]
+def diagnose_pair(
+    source: Source,
+    target: Target,
+    method: str,
+    *,
+    allow_scale: bool,
+    spacings: Float[Tensor, "2"] | None = None,
+) -> Diagnostics:
+    """Everything about a pair that is known before registering it; ``spacings`` where they are measured already."""
+    variances = principal_variances(source), principal_variances(target)
+    ratio = float((variances[1].sum() / variances[0].sum()).sqrt())
+    if spacings is None:
+        spacings = torch.stack([point_spacing(source), point_spacing(target)])
+    spacing = float(spacings[0] / spacings[1].clamp_min(1e-300))
+    warnings = [_planar_warning(*each) for each in zip(variances, ("source", "target"), strict=True)]
     warnings += [] if allow_scale else [_extent_warning(ratio)]
     warnings += [_density_warning(spacing * ratio)]
     return Diagnostics(
@@ -38,8 +51,8 @@ def diagnose_pair(source: Source, target: Target, method: str, *, allow_scale: b
         target_size=target.shape[-2],
         extent_ratio=ratio,
         unit_guess=guess_units(ratio),
-        source_eigenvalue_gaps=_gaps(frames[0]),
-        target_eigenvalue_gaps=_gaps(frames[1]),
+        source_eigenvalue_gaps=_gaps(variances[0]),
+        target_eigenvalue_gaps=_gaps(variances[1]),
         density_ratio=spacing * (ratio if allow_scale else 1.0),
         method=method,
         warnings=tuple(text for text in warnings if text),
@@ -82,12 +95,12 @@ def _times(ratio: float) -> str:
     return f"{ratio:.4g} times" if ratio >= 1 else f"1/{1 / ratio:.4g} of"
 
 
-def _planar_warning(frame: Frame, name: str) -> str:
-    if float(frame.variances[..., 2]) > PLANAR**2 * float(frame.variances[..., 0]):
+def _planar_warning(variances: Vectors, name: str) -> str:
+    if float(variances[..., 2]) > PLANAR**2 * float(variances[..., 0]):
         return ""
     return f"the {name} is planar, so only its outline tells which face is up; without one, that is undetermined."
 
 
-def _gaps(frame: Frame) -> tuple[float, float]:
-    first, second = frame.eigenvalue_gaps().tolist()
+def _gaps(variances: Vectors) -> tuple[float, float]:
+    first, second = eigenvalue_gaps(variances).tolist()
     return first, second

@@ -134,9 +134,15 @@ def _flatten_batch(
     queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#batch M 3"]
 ) -> tuple[torch.Size, Float[Tensor, "B N 3"], Float[Tensor, "B M 3"]]:
     """The common batch of two clouds, and both with that batch as one axis."""
-    batch = torch.broadcast_shapes(queries.shape[:-2], points.shape[:-2])
+    batch = _common_batch(queries, points)
     flat = [cloud.expand(*batch, *cloud.shape[-2:]).reshape(-1, *cloud.shape[-2:]) for cloud in (queries, points)]
     return batch, flat[0], flat[1]
+
+
+def _common_batch(queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#batch M 3"]) -> torch.Size:
+    batches = queries.shape[:-2], points.shape[:-2]
+    # Asking torch takes as long as a search among few points.
+    return batches[0] if batches[0] == batches[1] else torch.broadcast_shapes(*batches)
 
 
 def squared_distance_factors(source: Source, target: Target) -> tuple[Tensor, Tensor]:
@@ -185,7 +191,7 @@ def brute_indices(
     """
     origin = points.mean(-2, keepdim=True)
     queries, points = queries - origin, points - origin
-    batch = torch.broadcast_shapes(queries.shape[:-2], points.shape[:-2])
+    batch = _common_batch(queries, points)
     squares = points.square().sum(-1).unsqueeze(-2)
     limit = BLOCK_ELEMENTS if points.is_cpu else GPU_BLOCK_ELEMENTS
     rows = max(1, limit // max(1, math.prod(batch) * points.shape[-2]))
@@ -204,7 +210,7 @@ def tree_indices(
 
     Clouds that differ only along the last batch axis of ``queries`` (hypotheses of one pair) share one tree.
     """
-    batch = torch.broadcast_shapes(queries.shape[:-2], points.shape[:-2])
+    batch = _common_batch(queries, points)
     shared = bool(batch) and (points.dim() == 2 or points.shape[-3] == 1)
     outer = batch[:-1] if shared else batch
     asked = queries.expand(*batch, *queries.shape[-2:]).reshape(math.prod(outer), -1, 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -71,7 +71,10 @@ def _gicp_pair(
     source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], starts: Float[Tensor, "K 4 4"], settings: GicpSettings
 ) -> RigidTransform:
     """All poses of one pair; partners are looked for in one cloud, which must not depend on who is called source."""
-    moving, fixed = describe_cloud(source, settings.neighbors), describe_cloud(target, settings.neighbors)
+    moving, fixed = (
+        describe_cloud(pack_cloud(cloud), float(sampling_distance(cloud)), settings.neighbors)
+        for cloud in (source, target)
+    )
     poses = RigidTransform(starts[:, :3, :3], starts[:, :3, 3])
     if (len(source), float(rms_radius(source))) <= (len(target), float(rms_radius(target))):
         return align_described(moving, fixed, poses, settings)
@@ -91,28 +94,40 @@ def align_described(
     return middle_pose(there, _align(fixed, moving, there.inverse(), settings).inverse())
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedCloud:
-    """A cloud as small_gicp wants it, made once for any number of alignments."""
+class PackedCloud(NamedTuple):
+    """A cloud as small_gicp wants it."""
 
     cloud: Any
-    """Points with the covariance of each one's neighborhood."""
+    """The points."""
+    tree: Any
+    """Finds nearest points."""
+
+
+class DescribedCloud(NamedTuple):
+    """A packed cloud with all that an alignment asks of it, made once for any number of them."""
+
+    cloud: Any
+    """Points with the normal and covariance of each one's neighborhood."""
     tree: Any
     """Finds nearest points."""
     spacing: float
     """Expected distance to the nearest point of another sampling."""
 
 
-def describe_cloud(
-    points: Float[Tensor, "N 3"], neighbors: int = NEIGHBORS, *, spacing: float | None = None
-) -> DescribedCloud:
-    """A cloud with its tree, and the normal and covariance of each point's neighborhood."""
-    import small_gicp  # compiled, and only needed where a pose is refined on CPU
+def pack_cloud(points: Float[Tensor, "N 3"]) -> PackedCloud:
+    """A cloud with its tree."""
+    import small_gicp  # compiled, and only needed where a pose is sought on CPU
 
     cloud = small_gicp.PointCloud(_as_doubles(points))
-    tree = small_gicp.KdTree(cloud)
-    small_gicp.estimate_normals_covariances(cloud, tree, neighbors)
-    return DescribedCloud(cloud, tree, float(sampling_distance(points)) if spacing is None else spacing)
+    return PackedCloud(cloud, small_gicp.KdTree(cloud))
+
+
+def describe_cloud(packed: PackedCloud, spacing: float, neighbors: int = NEIGHBORS) -> DescribedCloud:
+    """A cloud of known spacing to which the normal and covariance of each point's neighborhood are added."""
+    import small_gicp
+
+    small_gicp.estimate_normals_covariances(*packed, neighbors)
+    return DescribedCloud(*packed, spacing)
 
 
 def _align(

@@ -22,12 +22,14 @@ Candidates = Float[Tensor, "*batch K 3 3"]
 
 
 @cache
+@torch.inference_mode(False)
 def sign_changes() -> Float[Tensor, "4 3 3"]:
     """The four proper sign patterns of three axes: the identity and the three half turns."""
     return axis_exchanges()[[_is_diagonal(matrix) for matrix in axis_exchanges()]]
 
 
 @cache
+@torch.inference_mode(False)
 def axis_exchanges() -> Float[Tensor, "24 3 3"]:
     """All proper permutations and sign changes of three axes: the rotation group of the cube, identity first."""
     matrices = signed_permutations()
@@ -87,6 +89,7 @@ def axis_sweep(source: Frame, target: Frame, steps: int = SWEEP_STEPS) -> Float[
 
 
 @cache
+@torch.inference_mode(False)
 def rotation_grid(count: int) -> Float[Tensor, "K 3 3"]:
     """``count`` rotations that cover SO(3) evenly: super-Fibonacci spirals (Alexa 2022) on the unit quaternions.
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -49,7 +50,7 @@ class Settings:
     """Seconds after which an anytime method begins no further stage."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NormalizedPair:
     """Both clouds near the origin and of about unit size, with the way back."""
 
@@ -64,7 +65,11 @@ class NormalizedPair:
 
     def from_normal(self, pose: RigidTransform) -> RigidTransform:
         """A pose of the normalized clouds, for the original ones."""
-        return self.target_from_normal @ pose @ self.source_from_normal.inverse()
+        return self.target_from_normal @ pose @ self._normal_from_source
+
+    @cached_property
+    def _normal_from_source(self) -> RigidTransform:
+        return self.source_from_normal.inverse()
 
 
 def normalize_pair(source: Source, target: Target, entry: MethodEntry, settings: Settings) -> NormalizedPair:
@@ -138,18 +143,19 @@ def _restore(result: Registration, pair: NormalizedPair, settings: Settings) -> 
         back = pair.from_normal(pose)
         return back if settings.allow_scale else RigidTransform(back.rotation, back.translation)
 
+    def lengths(value: Tensor | None) -> Tensor | None:
+        return None if value is None else value * pair.target_from_normal.scale.unsqueeze(-1)
+
     covariance = result.covariance
     if covariance is not None:
         covariance = move_covariance(covariance, pair.target_from_normal)
-    residuals = result.residuals
-    if residuals is not None:
-        residuals = residuals * pair.target_from_normal.scale.unsqueeze(-1)
     return replace(
         result,
         target_from_source=restored(result.target_from_source),
         hypotheses=tuple(
             Hypothesis(restored(each.target_from_source), each.score, each.equivalent) for each in result.hypotheses
         ),
-        residuals=residuals,
+        residuals=lengths(result.residuals),
         covariance=covariance,
+        spacings=lengths(result.spacings),
     )

@@ -97,6 +97,9 @@ class Registration:
     """Distance from each moved source point to the nearest target point, in the unit of the target."""
     covariance: Float[Tensor, "*batch 6 6"] | None = None
     """Covariance of (rotation vector, translation), perturbation on the left; None: not estimated."""
+    spacings: Float[Tensor, "*batch 2"] | None = None
+    """Point spacings of source and target, what the score is measured in, in the unit of the target; None: not
+    measured."""
     diagnostics: Diagnostics | None = None
     """Facts about the pair; None when a method was called directly, without :func:`deepume.register`."""
 
@@ -137,17 +140,15 @@ def _pick(result: Registration, index: int) -> Registration:
         Hypothesis(each.target_from_source[index], each.score[index], each.equivalent[index])
         for each in result.hypotheses
     )
-    optional = (result.confidence, result.residuals, result.covariance)
-    confidence, residuals, covariance = (None if value is None else value[index] for value in optional)
+    names = ("confidence", "residuals", "covariance", "spacings")
+    optional = {name: getattr(result, name) for name in names if getattr(result, name) is not None}
     return replace(
         result,
         target_from_source=result.target_from_source[index],
         score=result.score[index],
         ambiguous=result.ambiguous[index],
         hypotheses=tuple(each for each in candidates if each.score.dim() or each.score.isfinite()),
-        confidence=confidence,
-        residuals=residuals,
-        covariance=covariance,
+        **{name: value[index] for name, value in optional.items()},
     )
 
 
@@ -236,6 +237,7 @@ def _result_from_plain(plain: dict) -> Registration:
         else Symmetry(_floats(symmetry["axes"]).reshape(-1, 3), tuple(symmetry["orders"])),
         residuals=_floats(plain["residuals"]),
         covariance=_floats(plain["covariance"]),
+        spacings=_floats(plain.get("spacings")),
         diagnostics=None if diagnostics is None else _diagnostics_from_plain(diagnostics),
     )
 

@@ -60,7 +60,7 @@ def middle_pose(first: RigidTransform, second: RigidTransform) -> RigidTransform
 
 
 def _mean(points: Float[Tensor, "*batch K 3"], share: Float[Tensor, "*batch K"]) -> Float[Tensor, "*batch 3"]:
-    return (share.unsqueeze(-1) * points).sum(-2)
+    return (share.unsqueeze(-2) @ points).squeeze(-2)
 
 
 def correlation(

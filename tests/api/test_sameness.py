@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from deepume import api, register
+from deepume.clouds import point_spacing
 from deepume.metrics import rotation_error_deg
 from ready_methods import DETERMINISTIC, UNEQUAL
 from sampled_pairs import bits, clouds
@@ -72,6 +73,29 @@ def test_residuals_are_the_distances_of_the_moved_points() -> None:
     moved = result.target_from_source.apply(source)
     assert result.residuals is not None
     assert worst(result.residuals, torch.cdist(moved, target).amin(-1)) < 1e-6
+
+
+def test_spacings_are_those_of_the_clouds_in_the_unit_of_the_target() -> None:
+    source, target, _ = clouds(220, 300)
+    for factor in (1, 1000):
+        result = register(factor * source, factor * target)
+        assert result.spacings is not None
+        expected = factor * torch.stack([point_spacing(source), point_spacing(target)])
+        assert worst(result.spacings / expected, torch.ones(2)) < 1e-9
+    assert register(source, target, method="pca").spacings is None
+
+
+def test_an_answer_may_take_part_in_a_gradient() -> None:
+    source, target, _ = clouds(220, 220)
+    result, factor = register(source, target), torch.ones((), dtype=torch.float64, requires_grad=True)
+    poses = [result.target_from_source, *(each.target_from_source for each in result.hypotheses)]
+    optional = (result.score, result.confidence, result.residuals, result.covariance, result.spacings)
+    assert result.symmetry is not None
+    parts = [part for part in (*optional, result.symmetry.axes) if part is not None]
+    assert len(parts) == 6
+    parts += [pose.apply(factor * source) for pose in poses]
+    torch.stack([(factor * part).sum() for part in parts]).sum().backward()
+    assert factor.grad is not None
 
 
 def test_the_poses_of_a_symmetric_object_are_listed_and_its_symmetry_named() -> None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,14 +13,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepume.canonical import Frame, principal_frame
-from deepume.clouds import center
+from deepume.clouds import center, subsample_farthest
 from deepume.distances import Neighbors
-from deepume.gicp import DescribedCloud, describe_cloud
+from deepume.gicp import DescribedCloud, PackedCloud, describe_cloud, pack_cloud
 
 Cloud = Float[Tensor, "N 3"]
-Thinning = Callable[[Cloud, int], Cloud]
-"""Takes so many of a cloud's points."""
-
 DENSITY_NEIGHBOR = 8
 """Neighbor whose distance tells how densely a cloud is sampled around a point."""
 STRAY_NEIGHBOR, STRAY_DISTANCE = 3, 4.0
@@ -31,6 +27,9 @@ box around 64 to 1,024 points."""
 LEAST_STRAYS, MOST_STRAYS = 0.02, 0.25
 """Fewer far points than the first share do no harm, and may have a counterpart in a copy of the cloud that is not quite
 as far; where there are more than the second share, the cloud is uneven."""
+
+Thinning = Callable[["PreparedCloud", int], Cloud]
+"""Takes so many of a cloud's points."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class PreparedCloud:
         if len(self.points) <= count:
             return self
         if (thin, count) not in self._thinned:
-            self._thinned[thin, count] = PreparedCloud(thin(self.points, count))
+            self._thinned[thin, count] = PreparedCloud(thin(self, count))
         return self._thinned[thin, count]
 
     @cached_property
@@ -66,15 +65,12 @@ class PreparedCloud:
         return torch.maximum(self.neighbor_distances[:, 1].mean(), 1e-9 * self.points.abs().max())
 
     @cached_property
-    def tree(self) -> Any:
-        """Finds nearest points."""
-        import small_gicp  # compiled, and needed only once a pair is registered
-
-        return small_gicp.KdTree(self.points.numpy())
+    def _packed(self) -> PackedCloud:
+        return pack_cloud(self.points)
 
     def k_nearest(self, queries: Float[Tensor, "*batch M 3"], k: int) -> Neighbors:
         """As :func:`deepume.distances.k_nearest`, with the tree at hand."""
-        rows, squares = self.tree.batch_knn_search(queries.reshape(-1, 3).numpy(), k)
+        rows, squares = self._packed.tree.batch_knn_search(queries.reshape(-1, 3).numpy(), k)
         shape = (*queries.shape[:-1], k)
         return Neighbors(
             torch.from_numpy(squares).sqrt().reshape(shape), torch.from_numpy(rows.view(np.int64)).reshape(shape)
@@ -94,6 +90,18 @@ class PreparedCloud:
         return torch.maximum(self.neighbor_distances[:, -1] / growth, 1e-9 * self.points.abs().max())
 
     @cached_property
+    def _order_by_radius(self) -> Int[Tensor, "N"]:
+        return center(self.points).square().sum(-1).argsort(stable=True)
+
+    def rows_by_radius(self, count: int) -> Int[Tensor, "K"]:
+        """At most ``count`` rows, evenly spaced in the order of the distance from the centroid.
+
+        Turns with the cloud, does not depend on the order of the points, and takes no more than a sort.
+        """
+        steps = torch.linspace(0, len(self.points) - 1, min(count, len(self.points)), dtype=torch.float64)
+        return self._order_by_radius[steps.round().long()]
+
+    @cached_property
     def is_stray(self) -> Bool[Tensor, "N"]:
         """True for points far from all others, which would pull at the centroid and the frame of the cloud."""
         distances = self.neighbor_distances[:, min(STRAY_NEIGHBOR, self.neighbor_distances.shape[-1] - 1)]
@@ -106,7 +114,7 @@ class PreparedCloud:
     @cached_property
     def described(self) -> DescribedCloud:
         """The cloud with its tree and covariances, for GICP."""
-        return describe_cloud(self.points, spacing=float(self.spacing))
+        return describe_cloud(self._packed, float(self.spacing))
 
     @cached_property
     def normals(self) -> Cloud:
@@ -119,16 +127,11 @@ class PreparedCloud:
         return principal_frame(self.points)
 
 
-def thin_by_radius(points: Cloud, count: int) -> Float[Tensor, "K 3"]:
+def thin_by_radius(cloud: PreparedCloud, count: int) -> Float[Tensor, "K 3"]:
     """``count`` of the points, at distances from the centroid as they come."""
-    return points[rows_by_radius(points, count)]
+    return cloud.points[cloud.rows_by_radius(count)]
 
 
-def rows_by_radius(points: Cloud, count: int) -> Int[Tensor, "K"]:
-    """At most ``count`` rows, evenly spaced in the order of the distance from the centroid.
-
-    Turns with the cloud, does not depend on the order of the points, and takes no more than a sort.
-    """
-    order = center(points).square().sum(-1).argsort(stable=True)
-    steps = torch.linspace(0, len(points) - 1, min(count, len(points)), dtype=torch.float64)
-    return order[steps.round().long()]
+def thin_evenly(cloud: PreparedCloud, count: int) -> Float[Tensor, "K 3"]:
+    """``count`` of the points, evenly spread whatever the density."""
+    return subsample_farthest(cloud.points, count)

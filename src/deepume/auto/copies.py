@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.cloud import DENSITY_NEIGHBOR, PreparedCloud, rows_by_radius
+from deepume.auto.cloud import DENSITY_NEIGHBOR, PreparedCloud
 from deepume.auto.matching import match_points
 from deepume.auto.prepared import PreparedPair
 from deepume.rotation import solve_motion
@@ -70,7 +70,7 @@ def are_copies(pair: PreparedPair, pose: RigidTransform) -> bool:
 
 
 def _density_spread(moving: PreparedCloud, fixed: PreparedCloud, pose: RigidTransform) -> Float[Tensor, ""]:
-    asked = rows_by_radius(moving.points, DENSITY_QUERIES)
+    asked = moving.rows_by_radius(DENSITY_QUERIES)
     there = fixed.k_nearest(pose.apply(moving.points[asked]), DENSITY_NEIGHBOR).distances[:, -1]
     return (there / moving.neighbor_distances[asked, -1]).log().std()
 

@@ -48,7 +48,7 @@ def judge_poses(pair: PreparedPair, finish: Finish, rivals: Candidates, *, trial
         return _judge_parts(pair, finish, poses, scores)
     as_well = explains_as_well(scores, len(pair.source.points) + len(pair.target.points))
     symmetry = find_symmetry(pair.for_search, poses, scores, trials=trials)
-    same = torch.tensor([explains(symmetry, turn) for turn in poses.rotation @ answer.rotation.mT])
+    same = explains(symmetry, poses.rotation @ answer.rotation.mT)
     others = scores[~same]
     lead = float(others.min() / scores[0].clamp_min(1e-6)) - 1 if len(others) else NO_RIVAL
     # Rivals are refined less far than the answer: where symmetry explains them, a little more may be missing.

@@ -26,18 +26,20 @@ def hidden_share(cloud: PreparedCloud) -> float:
     What a camera sees has one layer from where it stood. Of a whole object front and back lie on each other from
     everywhere.
     """
-    points = thin_by_radius(cloud.points, MOST_POINTS) @ cloud.frame.axes
+    points = thin_by_radius(cloud, MOST_POINTS) @ cloud.frame.axes
     spacing = cloud.spacing * max(1.0, len(cloud.points) / MOST_POINTS) ** 0.5
     directions, planes = _pictures()
     flat, depth = points @ planes, (points @ directions.mT).mT
     halves = flat.square().sum(-1, keepdim=True).mT / 2
     likeness = torch.baddbmm(-halves, flat, flat.mT)  # of a point to all others: largest where they are nearest
     likeness.diagonal(dim1=-2, dim2=-1).fill_(-torch.inf)
-    gaps = (depth - depth.gather(-1, likeness.argmax(-1))).abs()
-    return float((gaps > APART * spacing).double().mean(-1).min())
+    nearest = torch.from_numpy(likeness.numpy().argmax(-1))  # some times as fast as torch's
+    gaps = (depth - depth.gather(-1, nearest)).abs()
+    return float((gaps > APART * spacing).sum(-1).min()) / len(points)
 
 
 @cache
+@torch.inference_mode(False)
 def _pictures() -> tuple[Float[Tensor, "D 3"], Float[Tensor, "D 3 2"]]:
     """Unit directions, no two of them opposite, and for each two axes across it."""
     turned = (

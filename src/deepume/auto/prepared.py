@@ -8,8 +8,7 @@ from functools import cached_property
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.auto.cloud import PreparedCloud, Thinning, thin_by_radius
-from deepume.clouds import subsample_farthest
+from deepume.auto.cloud import PreparedCloud, Thinning, thin_by_radius, thin_evenly
 from deepume.gicp import GicpSettings, align_described
 from deepume.icp import IcpSettings, refine_icp
 from deepume.score import NEIGHBOR_SPREAD, two_sided_score
@@ -68,7 +67,7 @@ class PreparedPair:
     @cached_property
     def coarse(self) -> PreparedPair:
         """The pair with at most :data:`COARSE_POINTS` points in each cloud, evenly spread whatever the density."""
-        return self._with(subsample_farthest, COARSE_POINTS)
+        return self._with(thin_evenly, COARSE_POINTS)
 
     def _with(self, thin: Thinning, count: int) -> PreparedPair:
         return PreparedPair(self.source.thinned(thin, count), self.target.thinned(thin, count))

@@ -22,8 +22,8 @@ def sample_gap(pair: PreparedPair, pose: RigidTransform) -> float:
     The difference is w^T K w, with the kernel K of all points and weights w of 1/m for m points of one cloud and -1/n
     for n of the other. Mean and variance are those over all ways to deal out the same weights.
     """
-    moved = thin_by_radius(pose.apply(pair.source.points), MOST_POINTS)
-    fixed = thin_by_radius(pair.target.points, MOST_POINTS)
+    moved = pose.apply(thin_by_radius(pair.source, MOST_POINTS))
+    fixed = thin_by_radius(pair.target, MOST_POINTS)
     points, weights = torch.cat([moved, fixed]), torch.cat([_share(len(moved)), -_share(len(fixed))])
     kernel = _gaussian_kernel(points)
     # What follows is of the kernel less its row and column means, which weights of sum 0 do not see.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -28,6 +29,7 @@ def stack_results(results: Sequence[Registration], batch: Sequence[int]) -> Regi
         confidence=_stack([each.confidence for each in results], batch),
         residuals=_stack([each.residuals for each in results], batch),
         covariance=_stack([each.covariance for each in results], batch),
+        spacings=_stack([each.spacings for each in results], batch),
     )
 
 
@@ -57,23 +59,28 @@ def _stack(parts: Sequence[Tensor | None], batch: Sequence[int]) -> Tensor:
 
 
 def to_dtype(result: Registration, like: Tensor) -> Registration:
-    """The result of one pair in the precision and on the device of its clouds."""
+    """The result of one pair in the precision and on the device of its clouds.
+
+    Everything is copied: what inference mode has made cannot take part in anybody's gradient.
+    """
+    move = partial(torch.Tensor.to, copy=True)
 
     def pose(motion: RigidTransform) -> RigidTransform:
-        if like.dtype == torch.float64:
-            return RigidTransform(motion.rotation.to(like), motion.translation.to(like))
-        return RigidTransform(nearest_rotation(motion.rotation.to(like)), motion.translation.to(like))
+        rotation, translation = move(motion.rotation, like), move(motion.translation, like)
+        return RigidTransform(rotation if like.dtype == torch.float64 else nearest_rotation(rotation), translation)
 
-    parts = {name: getattr(result, name) for name in ("score", "confidence", "residuals", "covariance")}
-    moved = {name: None if value is None else value.to(like) for name, value in parts.items()}
+    parts = {name: getattr(result, name) for name in ("score", "confidence", "residuals", "covariance", "spacings")}
+    moved = {name: None if value is None else move(value, like) for name, value in parts.items()}
     hypotheses = tuple(
-        Hypothesis(pose(each.target_from_source), each.score.to(like), each.equivalent.to(like.device))
+        Hypothesis(pose(each.target_from_source), move(each.score, like), move(each.equivalent, like.device))
         for each in result.hypotheses
     )
+    symmetry = result.symmetry
     return replace(
         result,
         target_from_source=pose(result.target_from_source),
-        ambiguous=result.ambiguous.to(like.device),
+        ambiguous=move(result.ambiguous, like.device),
         hypotheses=hypotheses,
+        symmetry=None if symmetry is None else replace(symmetry, axes=symmetry.axes.clone()),
         **moved,
     )

@@ -39,33 +39,34 @@ def find_symmetry(
 ) -> Symmetry:
     """Axes through the target's centroid about which the object can be turned unnoticed, most symmetric first.
 
-    Candidates are the axes of the turns between the best pose and its equals, and principal axes whose companions
-    have nearly equal variances. What the points cannot tell from a symmetry is called one. Without ``trials`` only the
-    turns between the poses at hand are looked at.
+    Candidates are the axes of the turns between the best pose and its equals and, with ``trials``, principal axes whose
+    companions have nearly equal variances. What the points cannot tell from a symmetry is called one. Without trials
+    only the turns between the poses at hand are looked at.
     """
     equals = scores <= scores[0] * (1 + TOLERANCE * pair.chance) + EXACT_SCORE
     turns = poses.rotation[equals] @ poses.rotation[0].mT
-    axes = _distinct_axes(torch.cat([_turn_axes(turns), _likely_axes(pair)]))
+    axes = _turn_axes(turns)
+    axes = _distinct_axes(torch.cat([axes, _likely_axes(pair)]) if trials else axes)
     orders = [_order_about(pair, poses[0], axis, turns, trials) for axis in axes]
     kept = sorted((k for k, order in enumerate(orders) if order != 1), key=lambda k: (orders[k] != 0, -orders[k]))
     kept = _without_sweeps(axes, orders, kept)
     return Symmetry(axes[kept].reshape(-1, 3), tuple(orders[k] for k in kept))
 
 
-def explains(symmetry: Symmetry, turn: Float[Tensor, "3 3"], tolerance_deg: float = SAME_AXIS_DEG) -> bool:
+def explains(
+    symmetry: Symmetry, turns: Float[Tensor, "*batch 3 3"], tolerance_deg: float = SAME_AXIS_DEG
+) -> Bool[Tensor, "*batch"]:
     """True where a rotation of the object is, nearly, one that its symmetry axes allow, or two of them in turn."""
     if symmetry.orders.count(0) > 1:
-        return True
-    if not symmetry.orders:
-        return bool(torch.rad2deg(rotation_angle(turn)) < tolerance_deg)
+        return torch.ones(turns.shape[:-2], dtype=torch.bool)
+    allowed = [_allowed_turns(axis, order) for axis, order in zip(symmetry.axes, symmetry.orders, strict=True)]
+    allowed = torch.cat([torch.eye(3, dtype=torch.float64)[None], *allowed])
+    twice = (allowed.unsqueeze(0) @ allowed.unsqueeze(1)).flatten(0, 1)
+    near = torch.rad2deg(geodesic_angle(turns.unsqueeze(-3), twice)).amin(-1) < tolerance_deg
     if 0 in symmetry.orders and len(symmetry.orders) > 1:
         axis = symmetry.axes[symmetry.orders.index(0)]
-        if float((turn @ axis) @ axis) < -0.95:  # upside down, and then any angle will do
-            return True
-    turns = [_allowed_turns(axis, order) for axis, order in zip(symmetry.axes, symmetry.orders, strict=True)]
-    turns = torch.cat([torch.eye(3, dtype=torch.float64)[None], *turns])
-    twice = (turns.unsqueeze(0) @ turns.unsqueeze(1)).flatten(0, 1)
-    return bool((torch.rad2deg(geodesic_angle(turn, twice)) < tolerance_deg).any())
+        near |= (turns @ axis) @ axis < -0.95  # upside down, and then any angle will do
+    return near
 
 
 def _allowed_turns(axis: Float[Tensor, "3"], order: int) -> Float[Tensor, "K 3 3"]:
