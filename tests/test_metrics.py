@@ -8,6 +8,7 @@ from deepume import RigidTransform
 from deepume.datasets import Law, draw_rotation
 from deepume.metrics import (
     calibration_error,
+    calibration_gaps,
     chamfer_ratio,
     euler_angles,
     is_right,
@@ -119,3 +120,10 @@ def test_a_calibration_error_is_the_gap_between_word_and_deed() -> None:
     assert calibration_error(torch.full((4,), 0.95), right) == pytest.approx(0.2)
     assert calibration_error(right, right) == 0
     assert calibration_error(1 - right, right) == 1
+
+
+def test_calibration_gaps_of_two_sets_add_up_to_those_of_both() -> None:
+    stated, right = torch.rand(60, generator=generator(0)), torch.arange(60.0) % 2
+    both = calibration_gaps(stated[:20], right[:20]) + calibration_gaps(stated[20:], right[20:])
+    assert worst(both, calibration_gaps(stated, right)) < 1e-5
+    assert calibration_error(stated, right) == pytest.approx(float(both.abs().sum()) / 60)

@@ -82,8 +82,12 @@ def is_right(estimate: RigidTransform, truth: RigidTransform, source: Source, ta
     return close | (chamfer_ratio(estimate, truth, source, target) <= RIGHT_CHAMFER_RATIO)
 
 
-def calibration_error(stated: Float[Tensor, "N"], right: Float[Tensor, "N"], bins: int = 10) -> float:
-    """Expected calibration error: gap between stated probability and frequency, over bins of stated probability."""
+def calibration_error(stated: Float[Tensor, "N"], right: Float[Tensor, "N"]) -> float:
+    """Expected calibration error: gap between stated probability and frequency, over tenths of stated probability."""
+    return float(calibration_gaps(stated, right).abs().sum() / len(stated))
+
+
+def calibration_gaps(stated: Float[Tensor, "N"], right: Float[Tensor, "N"], bins: int = 10) -> Float[Tensor, "bins"]:
+    """Stated probability less what came true, summed over the answers of each bin; gaps of several sets add up."""
     places = (stated * bins).long().clamp_max(bins - 1)
-    gaps = torch.zeros(bins, dtype=stated.dtype, device=stated.device).index_add_(0, places, stated - right)
-    return float(gaps.abs().sum() / len(stated))
+    return torch.zeros(bins, dtype=stated.dtype, device=stated.device).index_add_(0, places, stated - right)

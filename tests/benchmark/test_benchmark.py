@@ -13,7 +13,14 @@ from deepume.benchmark.measure import measure_pair
 from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
 from deepume.benchmark.references import REFERENCES
 from deepume.benchmark.resampling import RESAMPLER, resampling_distance
-from deepume.benchmark.statistics import CONFIDENCE, OPTIONAL, STATISTICS, bootstrap_draws, summarize
+from deepume.benchmark.statistics import (
+    CONFIDENCE,
+    OPTIONAL,
+    STATISTICS,
+    bootstrap_draws,
+    pooled_calibration_error,
+    summarize,
+)
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
 from deepume.errors import DeepumeError, UnknownNameError
 from deepume.pretrained import load_network
@@ -212,8 +219,22 @@ def test_a_method_that_states_its_confidence_is_held_to_it() -> None:
     for row in run_suite(suite, None):
         assert (set(row.figures) >= CONFIDENCE) == row.method.startswith("auto")
         assert row.figures["right"].value == 1
+        assert bool(row.gaps) == row.method.startswith("auto")
+        if row.gaps:
+            assert pooled_calibration_error([row]) == pytest.approx(row.figures["calibration_error"].value, abs=1e-4)
     different = run_suite(replace(suite, methods=("auto",), scenarios=(Scenario.DIFFERENT,)), None)[0]
     assert different.figures["right"].value == 0
+
+
+def test_what_is_stated_too_high_here_and_too_low_there_evens_out_over_all_test_sets() -> None:
+    row = replace(run_suite(SMALL, None)[0], set="faust", gaps=[0.0] * 8 + [1.0, -0.4], pairs=4)
+    other = replace(row, set="stanford", gaps=[0.0] * 8 + [-1.0, -0.2], pairs=2)
+    aside = [replace(row, set="procedural"), replace(row, scenario="different"), replace(row, method="pca", gaps=[])]
+    assert pooled_calibration_error([row, other]) == pytest.approx(0.1)
+    text = to_markdown([row, other, *aside])
+    assert "**faust, stanford: confidence over all pairs of one object**" in text
+    assert "| identity | 6 | 0.100 |" in text
+    assert "over all pairs" not in to_markdown([row, *aside])
 
 
 def test_a_wrong_pose_that_brings_parts_closer_than_the_truth_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:

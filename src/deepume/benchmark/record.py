@@ -93,9 +93,11 @@ def write_record(record: Record, path: Path) -> None:
 
 
 def _as_json(record: Record) -> str:
-    """The record as text, each figure with its interval on one line."""
-    text = json.dumps(asdict(record), indent=1) + "\n"
-    return re.sub(r"\[\s+(\S+)\s+(\S+)\s+(\S+)\s+\]", r"[\1 \2 \3]", text)
+    """The record as text, each figure with its interval on one line, and so every list of numbers."""
+    plain = asdict(record)
+    plain["rows"] = [{name: value for name, value in row.items() if name != "gaps" or value} for row in plain["rows"]]
+    text = json.dumps(plain, indent=1) + "\n"
+    return re.sub(r"\[([^][{}\"]+)\]", lambda found: f"[{' '.join(found[1].split())}]", text)
 
 
 def read_record(path: Path) -> Record:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from deepume.benchmark.suite import Condition
-from deepume.metrics import calibration_error
+from deepume.metrics import calibration_error, calibration_gaps
 
 RESAMPLINGS = 500
 """Bootstrap samples behind each interval."""
@@ -21,6 +21,8 @@ LARGE_CLASS = 20
 """Classes with fewer pairs than this stand in one row together."""
 DIGITS = 6
 """Significant digits of a figure: more than any reader needs."""
+GAP_DECIMALS = 4
+"""Of sums over pairs."""
 CLOSE = 1.02
 """A pose whose d_C is at most this many times that of the truth fits as well as the truth does."""
 DOUBT = 0.5
@@ -49,6 +51,8 @@ class Row:
     """By name: see :data:`STATISTICS`."""
     parameters: dict[str, float] = field(default_factory=dict)
     """What a sweep sets in the scenario; empty where the scenario is as it is defined."""
+    gaps: list[float] = field(default_factory=list)
+    """:func:`deepume.metrics.calibration_gaps` of its pairs; empty where the method states no confidence."""
 
 
 STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
@@ -111,7 +115,19 @@ def _row(method: str, condition: Condition, measured: Sequence[Any]) -> Row:
         pairs=len(measured),
         figures=figures,
         parameters=dict(condition.parameters),
+        gaps=[] if np.isnan(columns["confidence"]).any() else _gaps(columns["stated_and_right"]),
     )
+
+
+def _gaps(values: np.ndarray) -> list[float]:
+    stated, right = torch.from_numpy(values).unbind(-1)
+    return [round(gap, GAP_DECIMALS) for gap in calibration_gaps(stated, right).tolist()]
+
+
+def pooled_calibration_error(rows: Sequence[Row]) -> float:
+    """The calibration error over the pairs of several rows."""
+    gaps = np.sum([row.gaps for row in rows], axis=0)
+    return float(np.abs(gaps).sum() / sum(row.pairs for row in rows))
 
 
 def bootstrap_draws(shapes: np.ndarray) -> list[np.ndarray]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 
 from deepume.benchmark.paper import published
+from deepume.benchmark.record import TEST_SETS
 from deepume.benchmark.references import REFERENCES
-from deepume.benchmark.statistics import Row
+from deepume.benchmark.statistics import Row, pooled_calibration_error
+from deepume.datasets import Scenario
 
 NOTHING = "-"
 """Stands where a method does not state what the column shows."""
@@ -117,8 +119,23 @@ class Table:
 
 
 def make_tables(rows: Sequence[Row]) -> list[Table]:
-    """One table for each condition, with the columns in which it has anything to say."""
-    return [_make_table(title, members) for title, members in blocks(rows).items()]
+    """One table for each condition, with the columns in which it has anything to say; at last, confidence over all."""
+    return [_make_table(title, members) for title, members in blocks(rows).items()] + _pool_confidence(rows)
+
+
+def _pool_confidence(rows: Sequence[Row]) -> list[Table]:
+    """How far off stated probabilities are over all pairs of one object from the test sets, if these are several."""
+    stating = [row for row in rows if row.gaps and row.set in TEST_SETS and row.scenario != Scenario.DIFFERENT]
+    if len(blocks(stating)) < 2:
+        return []
+    methods, sets = (dict.fromkeys(getattr(row, word) for row in stating) for word in ("method", "set"))
+    lines = [_pooled_line(name, [row for row in stating if row.method == name]) for name in methods]
+    return [Table(f"{', '.join(sets)}: confidence over all pairs of one object", ["method", "pairs", "ECE"], lines)]
+
+
+def _pooled_line(method: str, rows: Sequence[Row]) -> list[Cell]:
+    pairs = sum(row.pairs for row in rows)
+    return [Cell(method), Cell(f"{pairs:,}"), Cell(f"{pooled_calibration_error(rows):.3f}")]
 
 
 def blocks(rows: Sequence[Row]) -> dict[str, list[Row]]:
