@@ -14,7 +14,8 @@ from deepume.datasets import PairKey, ProceduralSet, Scenario, make_pair
 from deepume.datasets.laws import Law
 from deepume.errors import MissingPackageError
 from deepume.metrics import calibration_error
-from deepume.training.calibration import Outcome, draw_outcomes, fit, load_lightgbm, write_model
+from deepume.training.calibration import fit, load_lightgbm, write_model
+from deepume.training.outcomes import Outcome, draw_outcomes
 from strategies import generator, random_cloud, worst
 
 
@@ -31,7 +32,7 @@ def test_answers_on_one_object_are_trusted(scenario: Scenario) -> None:
 
 
 def test_answers_on_different_objects_are_not() -> None:
-    stated = confidences(Scenario.DIFFERENT, 300)
+    stated = confidences(Scenario.DIFFERENT, 300, 24)  # an ellipsoid and a round superquadric among them
     assert float((stated < 0.5).double().mean()) > 0.8
 
 
@@ -85,11 +86,26 @@ def test_a_model_that_was_written_is_read_back(tmp_path: Path) -> None:
 def test_a_fit_states_the_frequencies_of_pairs_it_was_not_shown() -> None:
     features, _, right = draw_chances(0)
     shown = enumerate(zip(features.tolist(), right.tolist(), strict=True))
-    model = fit([Outcome("zero", 64, shape, row, bool(hit)) for shape, (row, hit) in shown])
+    model = fit([Outcome("open-train", "zero", 64, shape, row, bool(hit)) for shape, (row, hit) in shown])
     features, truth, right = draw_chances(1)
     stated = probability(features, model)
     assert calibration_error(stated, right) < 0.05
     assert float((stated - truth).abs().mean()) < 0.1
+
+
+@pytest.mark.usefixtures("trees")
+def test_a_fit_tells_zero_from_all_below_it() -> None:
+    # Dense clouds have 0 where sparse ones have what the network says, which is negative.
+    draws = torch.rand(3000, len(FEATURES), generator=generator(2), dtype=torch.float64)
+    is_zero = torch.arange(3000) % 2 == 0
+    draws[:, 4] = torch.where(is_zero, 0.0, -draws[:, 4])
+    right = torch.where(is_zero, draws[:, 0] < 0.9, draws[:, 0] < 0.1)
+    shown = enumerate(zip(draws[:, 1:].tolist(), right.tolist(), strict=True))
+    model = fit([Outcome("open-train", "zero", 64, shape, [0.0, *row], hit) for shape, (row, hit) in shown])
+    draws[:, 0] = 0.0
+    stated = probability(draws, model)
+    assert float(stated[is_zero].mean()) == pytest.approx(0.9, abs=0.03)
+    assert float(stated[~is_zero].mean()) == pytest.approx(0.1, abs=0.03)
 
 
 def draw_chances(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -97,10 +113,3 @@ def draw_chances(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     draws = torch.rand(3000, len(FEATURES) + 1, generator=generator(seed), dtype=torch.float64)
     truth = torch.sigmoid(6 * draws[:, 0] - 3)
     return draws[:, :-1], truth, (draws[:, -1] < truth).double()
-
-
-def test_outcomes_are_drawn_again_alike() -> None:
-    first, second = (next(draw_outcomes(ProceduralSet(), 1, seed=2)) for _ in range(2))
-    assert (first.scenario, first.points, first.right) == (second.scenario, second.points, second.right)
-    assert worst(torch.tensor(first.features), torch.tensor(second.features)) < 1e-6
-    assert len(first.features) == len(FEATURES)

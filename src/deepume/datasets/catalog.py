@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from deepume.datasets import faust, modelnet40, stanford
@@ -12,6 +13,7 @@ from deepume.datasets.folder import FolderSet
 from deepume.datasets.modelnet40 import Split
 from deepume.datasets.pairs import Dataset
 from deepume.datasets.procedural import ProceduralSet
+from deepume.datasets.scans import scan_procedural
 from deepume.errors import FileFormatError, require_known
 
 
@@ -36,6 +38,10 @@ class SetName(StrEnum):
     """Shapes for research use only."""
     PROCEDURAL = "procedural"
     """Shapes made on the spot; needs no folder."""
+    SCAN_TRAIN = "scan-train"
+    """One-sided scans of shapes made on the spot; needs no folder."""
+    SCAN_VALIDATION = "scan-validation"
+    """Scans of other such shapes: decide on these; needs no folder."""
     FOLDER = "folder"
     """Any folder of meshes or clouds."""
 
@@ -46,10 +52,11 @@ def open_set(name: str, folder: str | Path | None = None) -> Dataset:
     Shapes live in the unit sphere. A missing file is an error that says what was expected where and where to get it.
     """
     require_known("data set", name, [member.value for member in SetName])
-    if name == SetName.PROCEDURAL:
-        return ProceduralSet()
+    if name in _MADE:
+        return _MADE[SetName(name)]()
     if folder is None:
-        raise FileFormatError(f"Set {name!r} is read from files: name its folder. Only 'procedural' needs none.")
+        made = " and ".join(repr(each.value) for each in _MADE)
+        raise FileFormatError(f"Set {name!r} is read from files: name its folder. Only {made} need none.")
     return _OPENERS[SetName(name)](Path(folder))
 
 
@@ -96,6 +103,11 @@ def _require_pack(path: Path) -> Path:
     return path
 
 
+_MADE: dict[SetName, Callable[[], Dataset]] = {
+    SetName.PROCEDURAL: ProceduralSet,
+    SetName.SCAN_TRAIN: partial(scan_procedural, SetName.SCAN_TRAIN.value, seed=11),
+    SetName.SCAN_VALIDATION: partial(scan_procedural, SetName.SCAN_VALIDATION.value, seed=12),
+}
 _OPEN_FILES = ("train_open_0.npz", "train_open_1.npz", "train_open_2.npz")
 _OPENERS: dict[SetName, Callable[[Path], Dataset]] = {
     SetName.STANFORD: _open_stanford,

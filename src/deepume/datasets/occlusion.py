@@ -26,12 +26,13 @@ def occlude(
     require_points(cloud, 2 * n)
     pool = draw_points(cloud, min(cloud.shape[-2], POOL * n), generator=generator)
     is_first = torch.arange(pool.shape[-2], device=pool.device) < pool.shape[-2] // 2
-    source = pool[draw_kept(is_first & _draw_view(pool, generator=generator), n, generator=generator)]
-    target = pool[draw_kept(~is_first & _draw_view(pool, generator=generator), n, generator=generator)]
+    source = pool[draw_kept(is_first & draw_view(pool, generator=generator), n, generator=generator)]
+    target = pool[draw_kept(~is_first & draw_view(pool, generator=generator), n, generator=generator)]
     return source, target
 
 
-def _draw_view(cloud: Float[Tensor, "N 3"], *, generator: torch.Generator) -> Bool[Tensor, " N"]:
+def draw_view(cloud: Float[Tensor, "N 3"], *, generator: torch.Generator) -> Bool[Tensor, " N"]:
+    """True where a point is visible from a random view point."""
     axis = torch.randn(3, generator=generator, device=cloud.device, dtype=cloud.dtype)
     centroid = cloud.mean(-2)
     radius = (cloud - centroid).norm(dim=-1).max()
