@@ -21,12 +21,13 @@ def test_outcomes_are_drawn_again_alike() -> None:
 
 def test_what_was_drawn_is_kept_and_not_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draws = [Draw("scan-validation", 0.5), Draw("scan-validation", 0.5, (Scenario.GAUSSIAN,), apart=100)]
-    drawn = draw_all(draws, tmp_path, 2, 5, tmp_path)
+    keep = tmp_path / "drawn"
+    drawn = draw_all(draws, tmp_path, 2, 5, keep)
     assert [each.scenario for each in drawn] == [*SCENARIOS, Scenario.GAUSSIAN]
     monkeypatch.setattr("deepume.training.outcomes.draw_outcomes", None)
-    assert draw_all(draws, tmp_path, 2, 5, tmp_path) == drawn
+    assert draw_all(draws, tmp_path, 2, 5, keep) == drawn
     with pytest.raises(TypeError):
-        draw_all(draws, tmp_path, 2, 6, tmp_path)
+        draw_all(draws, tmp_path, 2, 6, keep)
 
 
 def test_what_the_fit_is_judged_by_was_held_out(tmp_path: Path) -> None:

@@ -108,9 +108,9 @@ def main(
     workers: int = 2,
     keep: Path | None = None,
 ) -> None:
-    """Fit on training shapes, write the model, and report the calibration on held-out shapes, two thirds as many.
+    """Fit on training shapes, write the model, and report the calibration on held-out shapes, about half as many.
 
-    It takes hours. With ``keep``, a folder, what was drawn is kept there, and an interrupted run goes on.
+    It takes more than an hour. With ``keep``, a folder, what was drawn is kept there, and an interrupted run goes on.
     """
     with ProcessPoolExecutor(workers, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
         draws = [pool.map(partial(draw_all, draws, data, pairs, keep=keep), seeds) for draws in (TRAINING, HELD_OUT)]
@@ -130,19 +130,25 @@ def write_model(model: Trees, out: Path, command: str) -> None:
 
 
 def report(outcomes: Sequence[Outcome], model: Trees) -> None:
-    """Print right answers, mean confidence and calibration error: of all, by set, by size, and by scenario."""
-    groups = {"all": list(outcomes)}
-    groups |= {name: [each for each in outcomes if each.set == name] for name in dict.fromkeys(o.set for o in outcomes)}
-    groups |= {f"{size} points": [each for each in outcomes if each.points == size] for size in SIZES}
-    groups |= {str(name): [each for each in outcomes if each.scenario == name] for name in dict.fromkeys(SCENARIOS)}
-    for name, members in groups.items():
-        predicted = probability(torch.tensor([each.features for each in members], dtype=torch.float64), model)
-        right = torch.tensor([float(each.right) for each in members], dtype=torch.float64)
-        error, doubtful = calibration_error(predicted, right), float((predicted < 0.5).double().mean())
-        print(
-            f"{name:15} {len(members):5} pairs, right {float(right.mean()):.3f}, "
-            f"confidence {float(predicted.mean()):.3f}, below 0.5: {doubtful:.3f}, calibration error {error:.3f}"
-        )
+    """Print right answers, mean confidence and calibration error of all and, set by set, by size and by scenario."""
+    _report_line("all", outcomes, model)
+    for name in dict.fromkeys(each.set for each in outcomes):
+        members = [each for each in outcomes if each.set == name]
+        groups = {name: members}
+        groups |= {f"  {size} points": [each for each in members if each.points == size] for size in SIZES}
+        groups |= {f"  {scenario}": [each for each in members if each.scenario == scenario] for scenario in SCENARIOS}
+        for title, group in groups.items():
+            _report_line(title, group, model)
+
+
+def _report_line(title: str, outcomes: Sequence[Outcome], model: Trees) -> None:
+    predicted = probability(torch.tensor([each.features for each in outcomes], dtype=torch.float64), model)
+    right = torch.tensor([float(each.right) for each in outcomes], dtype=torch.float64)
+    error, doubtful = calibration_error(predicted, right), float((predicted < 0.5).double().mean())
+    print(
+        f"{title:15} {len(outcomes):5} pairs, right {float(right.mean()):.3f}, "
+        f"confidence {float(predicted.mean()):.3f}, below 0.5: {doubtful:.3f}, calibration error {error:.3f}"
+    )
 
 
 if __name__ == "__main__":

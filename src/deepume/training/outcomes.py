@@ -42,7 +42,7 @@ TRAINING = (
 HELD_OUT = (
     Draw("open-validation", 2 / 3),
     Draw("scan-validation", 1 / 3),
-    Draw("open-validation", 4 / 3, OFTEN_WRONG, apart=100),
+    Draw("open-validation", 8 / 3, OFTEN_WRONG, apart=100),
     Draw("scan-validation", 2 / 3, OFTEN_WRONG, apart=100),
 )
 """What a model is fitted to and judged by. Scans show an object from one side, as parts do that were laid wrongly: a
@@ -73,6 +73,7 @@ def _draw_or_read(draw: Draw, data: Path, pairs: int, seed: int, keep: Path | No
         return [Outcome(*each) for each in json.loads(kept.read_text())]
     outcomes = list(draw_outcomes(open_set(draw.set, data), pairs, draw.scenarios, seed=seed))
     if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(".partial")  # written whole or not at all
         part.write_text(json.dumps([astuple(each) for each in outcomes]))
         part.replace(kept)
