@@ -55,7 +55,7 @@ def open_set(name: str, folder: str | Path | None = None) -> Dataset:
     if name in _MADE:
         return _MADE[SetName(name)]()
     if folder is None:
-        made = " and ".join(repr(each.value) for each in _MADE)
+        made = ", ".join(repr(each.value) for each in _MADE)
         raise FileFormatError(f"Set {name!r} is read from files: name its folder. Only {made} need none.")
     return _OPENERS[SetName(name)](Path(folder))
 
