@@ -7,14 +7,13 @@ from torch import Tensor
 from deepume.api import register
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
-from deepume.hypotheses import even_exchanges, sign_changes
-from deepume.learned import LEARNED, DefaultNetwork, search_frames
+from deepume.hypotheses import sign_changes
+from deepume.learned import LEARNED, DefaultNetwork
 from deepume.method import Claim
 from deepume.metrics import rotation_error_deg
-from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME, nearest_frame_pose
+from deepume.model import PaperConfig, PaperDeepUME, nearest_frame_pose
 from deepume.pretrained import load_network
 from deepume.rotation import geodesic_angle
-from deepume.score import best_distinct, score_poses
 from deepume.testing import check_method, check_proper
 from deepume.transform import RigidTransform
 from deepume.unit_sphere import to_unit_pair
@@ -52,22 +51,6 @@ def test_the_default_network_alone_finds_the_pose(family: str) -> None:
     result = DefaultNetwork()(source, target)
     assert rotation_error_deg(result.target_from_source, motion) < 4
     assert len(result.hypotheses) >= 2
-
-
-def test_noisy_copies_alone_get_the_mean_over_twelve_frames() -> None:
-    source, sampled, motion = make_clouds("quadruped", 400, 400)
-    noise = 0.02 * torch.randn(400, 3, generator=generator_for("noise"), dtype=torch.float64)
-    targets = torch.stack([motion.apply(source) + noise, sampled]).float()
-    network = load_network(DeepUME, DeepUMEConfig, "deepume", torch.device("cpu"))
-    sources = source.float().expand(2, -1, -1)
-    found = search_frames(network, sources, targets)
-    best = best_distinct(found, score_poses(sources, targets, found), 1)[:, 0]
-    settled = network.settle(sources, targets, best)
-    assert settled.copies.tolist() == [True, False]
-    mean = network.settle(sources, targets, best, even_exchanges().float()).pose
-    answer = DefaultNetwork()(sources, targets).target_from_source
-    angles = torch.rad2deg(geodesic_angle(answer.rotation, mean.rotation))
-    assert angles[0] < 1e-3 < angles[1]
 
 
 def test_the_papers_network_is_exact_without_noise() -> None:

@@ -38,12 +38,6 @@ def axis_exchanges() -> Float[Tensor, "24 3 3"]:
     return proper[by_angle]
 
 
-def even_exchanges() -> Float[Tensor, "12 3 3"]:
-    """Those that keep the axes in cyclic order: the rotation group of the tetrahedron, identity first."""
-    exchanges = axis_exchanges()
-    return exchanges[torch.linalg.det(exchanges.abs()) > 0]
-
-
 def paper_sign_changes() -> Float[Tensor, "8 3 3"]:
     """The paper's eight sign patterns, four of them *reflections*; for its reproduction only.
 

@@ -8,12 +8,12 @@ from functools import partial
 import torch
 
 from deepume.clouds import subsample_farthest
-from deepume.hypotheses import axis_exchanges, even_exchanges
+from deepume.hypotheses import axis_exchanges
 from deepume.method import Claim, MethodEntry
 from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME, principal_poses
 from deepume.pretrained import NetworkMethod, load_network, sharpen
 from deepume.result import Registration
-from deepume.score import best_distinct, is_distinct, rank_hypotheses, score_poses
+from deepume.score import best_distinct, rank_hypotheses, score_poses
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 
@@ -35,15 +35,10 @@ class DefaultNetwork:
     def __call__(self, source: Source, target: Target) -> Registration:
         """The best of the network's answers, without refinement."""
         network = load_network(DeepUME, DeepUMEConfig, self.weights, source.device)
-        clouds = source.float(), target.float()
-        found = search_frames(network, *clouds)
-        best = best_distinct(found, score_poses(*clouds, found), 1)[..., 0]
-        settled = network.settle(*clouds, best)
-        poses = RigidTransform.concatenate([found, settled.pose[..., None]])
-        if bool(settled.copies.any()):
-            mean = network.settle(*clouds, best, even_exchanges().to(clouds[0])).pose[..., None]
-            # Among refinements of one pose the score would take the one that fits the noise.
-            poses = RigidTransform.where(settled.copies[..., None] & ~is_distinct(poses, best[..., None]), mean, poses)
+        found = search_frames(network, source.float(), target.float())
+        best = best_distinct(found, score_poses(source.float(), target.float(), found), 1)[..., 0]
+        settled = network.settle(source.float(), target.float(), best)
+        poses = RigidTransform.concatenate([found, settled[..., None]])
         return rank_hypotheses(source, target, sharpen(poses, source))
 
 

@@ -10,18 +10,18 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepume.canonical import principal_frame
 from deepume.clouds import center, centroid, rms_radius
 from deepume.distances import full_precision, rank_by_chamfer
-from deepume.heads import solve_by_displacement, solve_by_moments, weigh_alike
 from deepume.hypotheses import frame_poses, sign_changes
+from deepume.moments import moment_matrix
 from deepume.network import Estimate, Pair, check_choice, check_positive, compose, detach
 from deepume.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
 from deepume.resample import AttentionResampler
-from deepume.rotation import nearest_rotation
+from deepume.rotation import nearest_rotation, solve_motion, solve_rotation
 from deepume.transform import RigidTransform, motion_between, rigid_motion
 from deepume.types import Rotations, Source, Target, Vectors
 
@@ -144,27 +144,18 @@ class DeepUME(nn.Module):
         common = self._common_frame(source, target).repeat(initial.rotation.shape[-3])
         return self._improve(common, initial, passes or self.config.passes)
 
-    def settle(
-        self,
-        source: Source,
-        target: Target,
-        pose: RigidTransform,
-        exchanges: Float[Tensor, "K 3 3"] | None = None,
-    ) -> Settled:
-        """The pose after one more pass, the mean of what the pass says in several frames of the source.
+    def settle(self, source: Source, target: Target, pose: RigidTransform) -> RigidTransform:
+        """The pose after one more pass, the mean of what the pass says in each of the source's four proper frames.
 
-        By default its four proper ones. The order and the signs of a frame's axes are a convention: what a pass owes
-        to them is error, and averages out.
+        The signs of a frame are a convention: what a pass owes to them is error, and averages out.
         """
-        frames = self.sign_changes if exchanges is None else exchanges
-        one = self._common_frame(source, target).repeat(len(frames))
-        common = one._replace(source=one.source @ frames, axes=one.axes @ frames)
-        step = self._step(common, common.enter(pose[..., None]))
+        one = self._common_frame(source, target).repeat(len(self.sign_changes))
+        common = one._replace(source=one.source @ self.sign_changes, axes=one.axes @ self.sign_changes)
+        poses = self._improve(common, pose[..., None], 1).target_from_source
         with full_precision(source):
-            poses, middle = common.leave(step.pose), centroid(source)
+            middle = centroid(source)
             images = poses.apply(middle[..., None, None, :]).squeeze(-2)
-            mean = motion_between(middle, images.mean(-2), nearest_rotation(poses.rotation.mean(-3)))
-            return Settled(mean, weigh_alike(step.features).all(-1))
+            return motion_between(middle, images.mean(-2), nearest_rotation(poses.rotation.mean(-3)))
 
     @torch.no_grad()
     def describe(self, source: Source, target: Target, target_from_source: RigidTransform) -> Pair:
@@ -212,25 +203,16 @@ class DeepUME(nn.Module):
             features = Pair(of_source.features.to(common.source), of_target.features.to(common.source))
             improved = compose(pose, self.solve(canonical, resampled, features))
         score = self.predict_score(torch.cat([of_source.pooled, of_target.pooled], -1))
-        return Step(improved, score.squeeze(-1), canonical, resampled, features)
+        return Step(improved, score.squeeze(-1), canonical, resampled)
 
 
 class Step(NamedTuple):
-    """One pass: its pose, the score of the pose it started from, the clouds it saw and made, and their features."""
+    """One pass: the pose it found, the score of the pose it started from, and the clouds it saw and made."""
 
     pose: RigidTransform
     score: Float[Tensor, "*batch"]
     canonical: Pair
     resampled: Pair
-    features: Pair
-
-
-class Settled(NamedTuple):
-    """The last word of the network on a pose."""
-
-    pose: RigidTransform
-    copies: Bool[Tensor, "*batch"]
-    """True where all points tell as much: one cloud is a noisy copy of the other."""
 
 
 class CommonFrame(NamedTuple):
@@ -274,6 +256,25 @@ class CommonFrame(NamedTuple):
         axis = self.size.dim()
         parts = (part.unsqueeze(axis) for part in self)
         return CommonFrame(*(part.expand(*self.size.shape, count, *part.shape[axis + 1 :]) for part in parts))
+
+
+def solve_by_moments(canonical: Pair, resampled: Pair, features: Pair) -> RigidTransform:
+    """Motion between the resampled clouds: rotation from their moments, translation from their means."""
+    moments = (moment_matrix(center(cloud), rows) for cloud, rows in zip(resampled, features, strict=True))
+    rotation = solve_rotation(*moments)
+    return motion_between(centroid(resampled.source), centroid(resampled.target), rotation)
+
+
+def solve_by_displacement(canonical: Pair, resampled: Pair, features: Pair) -> RigidTransform:
+    """Motion that carries source points to where they were moved, and moved target points to where they were.
+
+    Least squares over both clouds; the mean feature of a point is its weight.
+    """
+    starts = torch.cat([canonical.source, resampled.target], -2)
+    ends = torch.cat([resampled.source, canonical.target], -2)
+    weights = torch.cat([rows.mean(-1) / rows.shape[-2] for rows in features], -1)
+    motion = solve_motion(starts, ends, weights)
+    return rigid_motion(motion.rotation, motion.translation)
 
 
 @torch.no_grad()
