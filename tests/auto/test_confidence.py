@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from deepume.datasets import PairKey, ProceduralSet, Scenario, make_pair
 from deepume.datasets.laws import Law
 from deepume.errors import MissingPackageError
 from deepume.metrics import calibration_error
-from deepume.training.calibration import fit, load_lightgbm, write_model
-from deepume.training.outcomes import Outcome, draw_outcomes
+from deepume.training.calibration import fit, load_lightgbm, report, write_model
+from deepume.training.outcomes import SCENARIOS, SIZES, Outcome, draw_outcomes
 from strategies import generator, random_cloud, worst
 
 
@@ -106,6 +107,23 @@ def test_a_fit_tells_zero_from_all_below_it() -> None:
     stated = probability(draws, model)
     assert float(stated[is_zero].mean()) == pytest.approx(0.9, abs=0.03)
     assert float(stated[~is_zero].mean()) == pytest.approx(0.1, abs=0.03)
+
+
+def test_the_report_counts_every_pair_once_by_size_and_once_by_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    outcomes = [
+        Outcome(name, scenario, size, 0, [0.0] * len(FEATURES), right=True)
+        for name, count in (("open-validation", 3), ("scan-validation", 1))
+        for scenario in SCENARIOS[:-1]
+        for size in SIZES
+        for _ in range(count)
+    ]
+    report(outcomes, load_model())
+    lines = capsys.readouterr().out.splitlines()
+    heads = [k for k, line in enumerate(lines) if not line.startswith(" ")]
+    assert [lines[k].split()[0] for k in heads] == ["all", "open-validation", "scan-validation"]
+    for head, next_head in pairwise([*heads, len(lines)]):
+        counts = [int(line[: line.index(" pairs")].split()[-1]) for line in lines[head:next_head]]
+        assert sum(counts[1:]) == 2 * counts[0]
 
 
 def draw_chances(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
