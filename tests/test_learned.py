@@ -8,14 +8,15 @@ from deepume.api import register
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.seeds import generator_for
 from deepume.hypotheses import sign_changes
-from deepume.learned import LEARNED, DefaultNetwork
+from deepume.learned import LEARNED, DefaultNetwork, search_frames, settle_copies
 from deepume.method import Claim
 from deepume.metrics import rotation_error_deg
-from deepume.model import PaperConfig, PaperDeepUME, nearest_frame_pose
-from deepume.pretrained import load_network
+from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME, nearest_frame_pose
+from deepume.pretrained import load_network, sharpen
 from deepume.rotation import geodesic_angle
+from deepume.score import best_distinct, score_poses
 from deepume.testing import check_method, check_proper
-from deepume.transform import RigidTransform
+from deepume.transform import RigidTransform, rotation_about_axis
 from deepume.unit_sphere import to_unit_pair
 from deepume.weights import FileState, list_weights
 
@@ -51,6 +52,37 @@ def test_the_default_network_alone_finds_the_pose(family: str) -> None:
     result = DefaultNetwork()(source, target)
     assert rotation_error_deg(result.target_from_source, motion) < 4
     assert len(result.hypotheses) >= 2
+
+
+def test_the_last_word_on_noisy_copies_is_shared_with_their_moments_and_on_others_it_is_not() -> None:
+    source, sampled, motion = make_clouds("quadruped", 400, 400)
+    noise = 0.02 * torch.randn(800, 3, generator=generator_for("noise"), dtype=torch.float64)
+    copy, other = motion.apply(source) + noise[:400], sampled + noise[400:]
+    shared = torch.cat([motion.apply(source[:200]), sampled[:200]])
+    turn = rotation_about_axis(2, torch.tensor(0.005, dtype=torch.float64))
+    near = RigidTransform(motion.rotation @ turn, motion.translation)
+    far = RigidTransform(motion.rotation @ turn.matrix_power(300), motion.translation)
+    for target, is_copy in ((copy, True), (other, False), (sampled, False), (shared, False)):
+        start = motion if target is shared else near
+        given = RigidTransform.stack([start, far, start])
+        found = settle_copies(source, target, given, start)
+        assert torch.equal(found[1].matrix, far.matrix)
+        assert bool((found[0].matrix != start.matrix).any()) is is_copy
+        assert torch.equal(found[2].matrix, found[0].matrix)
+
+
+def test_the_default_network_settles_copies_so() -> None:
+    source, _, motion = make_clouds("quadruped", 400, 400)
+    target = motion.apply(source) + 0.02 * torch.randn(400, 3, generator=generator_for("noise"), dtype=torch.float64)
+    network = load_network(DeepUME, DeepUMEConfig, "deepume", torch.device("cpu"))
+    clouds = source.float(), target.float()
+    found = search_frames(network, *clouds)
+    best = best_distinct(found, score_poses(*clouds, found), 1)[0]
+    last = sharpen(network.settle(*clouds, best), source)
+    answer = DefaultNetwork()(source, target).target_from_source
+    expected = settle_copies(source, target, last[None], last)[0]
+    assert torch.allclose(answer.matrix, expected.matrix, atol=1e-6)
+    assert not torch.allclose(answer.matrix, last.matrix, atol=1e-6)
 
 
 def test_the_papers_network_is_exact_without_noise() -> None:

@@ -11,9 +11,10 @@ from deepume.clouds import subsample_farthest
 from deepume.hypotheses import axis_exchanges
 from deepume.method import Claim, MethodEntry
 from deepume.model import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME, principal_poses
+from deepume.noisy_moments import settle_copy
 from deepume.pretrained import NetworkMethod, load_network, sharpen
 from deepume.result import Registration
-from deepume.score import best_distinct, rank_hypotheses, score_poses
+from deepume.score import best_distinct, explains_as_well, is_distinct, rank_hypotheses, score_poses
 from deepume.transform import RigidTransform
 from deepume.types import Source, Target
 
@@ -26,7 +27,10 @@ FINALISTS = 2
 
 @dataclass(frozen=True, slots=True)
 class DefaultNetwork:
-    """The default network from all proper frames; the best answer is chosen after the network."""
+    """The default network from all proper frames; the best answer is chosen after the network.
+
+    Where the target turns out to be a noisy copy of the source, the last word is shared with the moments of both.
+    """
 
     weights: str = "deepume"
     """Name of the weights file."""
@@ -37,9 +41,21 @@ class DefaultNetwork:
         network = load_network(DeepUME, DeepUMEConfig, self.weights, source.device)
         found = search_frames(network, source.float(), target.float())
         best = best_distinct(found, score_poses(source.float(), target.float(), found), 1)[..., 0]
-        settled = network.settle(source.float(), target.float(), best)
-        poses = RigidTransform.concatenate([found, settled[..., None]])
-        return rank_hypotheses(source, target, sharpen(poses, source))
+        settled = sharpen(network.settle(source.float(), target.float(), best), source)
+        poses = RigidTransform.concatenate([sharpen(found, source), settled[..., None]])
+        return rank_hypotheses(source, target, settle_copies(source, target, poses, settled))
+
+
+def settle_copies(source: Source, target: Target, poses: RigidTransform, settled: RigidTransform) -> RigidTransform:
+    """Poses ``(*batch, K)``; of noisy copies, all that refine the settled one are replaced by what moments make of it.
+
+    Among refinements of one pose the score would choose the one that fits the noise.
+    """
+    copy = settle_copy(source, target, settled)
+    pair = RigidTransform.stack([settled, copy.pose.to(source)])
+    fits = explains_as_well(score_poses(source, target, pair), source.shape[-2] + target.shape[-2])[..., 1]
+    replaced = (copy.believed & fits)[..., None] & ~is_distinct(poses, settled[..., None])
+    return RigidTransform.where(replaced, pair[..., 1:], poses)
 
 
 def search_frames(network: DeepUME, source: Source, target: Target) -> RigidTransform:
