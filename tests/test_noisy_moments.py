@@ -95,3 +95,17 @@ def test_a_flat_cloud_and_a_symmetric_one_have_a_pose():
         found = settle_copy(source, motion.apply(source), beside(motion, 6))
         assert bool(found.pose.matrix.isfinite().all())
         assert worst(found.pose.rotation.det(), torch.ones((), dtype=torch.float64)) < 1e-9
+
+
+@pytest.mark.parametrize("count", [3, 8, 12, 20])
+def test_few_points_that_do_not_belong_together_are_no_copies(count):
+    for seed in range(10):
+        found = settle_copy(random_cloud(seed, count), random_cloud(seed + 100, count), RigidTransform.identity())
+        assert bool(found.pose.matrix.isfinite().all())
+        assert not bool(found.believed)
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-6, 1e6, 1e100])
+def test_clouds_of_another_size_are_no_copies(size):
+    source, target, motion = noisy_copy(7, 50, 0.0)
+    assert not bool(settle_copy(source, size * target, motion).believed)

@@ -31,6 +31,10 @@ RANK = 1e-4
 MOST_NOISE = 0.1
 """In radii of the cloud. On validation shapes copies have up to 0.08, other samplings of one shape 0.12 and more, but
 two that share half of their points from 0.08 on."""
+LEAST_FREEDOM = 20
+"""Fewer differences than this, beyond those that a motion explains, do not tell a copy from chance."""
+FARTHEST = 1e3
+"""In radii of the source: beyond it, powers overflow, and the clouds are no copies."""
 NEGLIGIBLE = 1e-12
 """Share of the largest below which an effect on the moments is none."""
 
@@ -79,6 +83,7 @@ def _step(source: Source, target: Target, pose: RigidTransform, start: RigidTran
     left = difference - effects @ _solve(seen, asked)
     freedom = (whitening != 0).any(-1).sum(-1) - effects.shape[-1]
     noise = (left.square().sum((-2, -1)) / freedom.clamp_min(1)).sqrt()
+    noise = torch.where(freedom < LEAST_FREEDOM, torch.inf, noise)
     return NoisyCopy(view.motion(change.squeeze(-1)) @ pose, noise)
 
 
@@ -91,7 +96,8 @@ class _View(NamedTuple):
 
     def enter(self, points: Points) -> Points:
         """Points seen from here, in radii."""
-        return (points - self.middle.unsqueeze(-2)) @ self.axes / self.size[..., None, None]
+        local = (points - self.middle.unsqueeze(-2)) @ self.axes / self.size[..., None, None]
+        return local.clamp(-FARTHEST, FARTHEST)
 
     def motion(self, change: Float[Tensor, "*batch 7"]) -> RigidTransform:
         """The motion that a turn and a shift make, both seen from here; the variance of the noise makes none."""
