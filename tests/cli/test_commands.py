@@ -99,6 +99,13 @@ def test_a_small_benchmark_prints_its_table_and_keeps_a_record(run, tmp_path: Pa
     assert json.loads(path.read_text())["test_runs_before"] == 0
 
 
+def test_a_quiet_benchmark_still_says_which_methods_it_skipped(run) -> None:
+    outcome = run("benchmark", "quick", "--pairs", 1, "--methods", "identity", "dcp", "--points", 64, "-q")
+    assert outcome.code == 0
+    assert outcome.err.startswith("skipped dcp: ")
+    assert len(outcome.err.splitlines()) == 1
+
+
 def test_training_says_what_a_missing_recipe_is(run, tmp_path: Path) -> None:
     outcome = run("train", "defalt", "--out", tmp_path)
     assert outcome.code == 2

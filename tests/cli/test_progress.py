@@ -54,6 +54,14 @@ def test_quiet_says_nothing(terminal: bool) -> None:
     assert run(100, 1, 1.0, terminal=terminal, quiet=True) == ""
 
 
+def test_what_is_missing_is_said_even_when_quiet() -> None:
+    text = io.StringIO()
+    with Meter("pairs", 1, quiet=True, console=Console(file=text)) as meter:
+        meter.say("so many pairs")
+        meter.warn("skipped ransac: install it")
+    assert text.getvalue() == "skipped ransac: install it\n"
+
+
 def test_a_terminal_gets_a_bar_with_throughput_and_figures() -> None:
     text = run(100, 1, 1.0, terminal=True)
     assert "━" in text

@@ -76,7 +76,7 @@ class Benchmark:
     device: str = "cpu"
     """Where the clouds live: cuda for networks on a GPU."""
     quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
-    """Print the tables alone, no progress."""
+    """Print the tables, and what was skipped, without progress."""
 
     def run(self) -> Exit:
         """Run the suites, print their tables, keep their records; then the page, if asked for."""
@@ -105,7 +105,7 @@ class Benchmark:
                 meter.update(done, name, f"median {median(errors[name]):.2f} deg, {1e3 * figures.seconds:.0f} ms")
 
             def miss(name: str, reason: str) -> None:
-                meter.say(f"skipped {name}: {reason}")
+                meter.warn(f"skipped {name}: {reason}")
 
             return session.run(suite, hear, miss)
 

@@ -63,7 +63,11 @@ class Meter:
     def say(self, line: str) -> None:
         """Print a line, above the bar where there is one."""
         if not self._quiet:
-            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+            self.warn(line)
+
+    def warn(self, line: str) -> None:
+        """Print a line even when asked to be quiet: without it, the result would be taken for another."""
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _left(self, done: int | float, seconds: float) -> str:
         gained = done - (self._first or 0.0)
