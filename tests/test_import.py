@@ -5,7 +5,7 @@ import sys
 import pytest
 
 SCRIPT = """
-import json, sys, threading, time, warnings
+import json, pathlib, sys, threading, time, warnings
 warnings.simplefilter("error")
 import torch
 threads, precision = threading.active_count(), torch.get_float32_matmul_precision()
@@ -15,6 +15,7 @@ sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "op
 start = time.perf_counter()
 import deepume
 seconds = time.perf_counter() - start
+root = str(pathlib.Path(deepume.__file__).parents[2])  # a checkout may itself be called deepume
 data = [path for path in opened if not path.endswith((".py", ".pyc", ".so")) and "__pycache__" not in path]
 print(json.dumps({
     "seconds": seconds,
@@ -26,7 +27,7 @@ print(json.dumps({
         torch.equal(torch.get_rng_state(), state),
         torch.get_default_dtype() == torch.float32,
     ],
-    "files": [path for path in data if "deepume" in path],
+    "files": [path for path in data if "deepume" in path.removeprefix(root)],
     "names": [name for name in deepume.__all__ if not hasattr(deepume, name)],
 }))
 """
