@@ -46,4 +46,4 @@ def random_motion(seed: int, *batch: int, dtype: torch.dtype = torch.float64, sc
 
 def worst(first: Tensor, second: Tensor) -> float:
     """Largest deviation of any element."""
-    return float((first - second).abs().max())
+    return float((first - second).detach().abs().max())
