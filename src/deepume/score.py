@@ -137,7 +137,7 @@ def rank_hypotheses(source: Source, target: Target, poses: RigidTransform) -> Re
 def explains_as_well(scores: Scores, points: int) -> Bool[Tensor, "*batch K"]:
     """True where a score exceeds the first, the best or one to compare with, by no more than chance or rounding.
 
-    Chance are three standard deviations of the mean of as many points as both clouds have.
+    Chance is three standard deviations of a mean over as many points as both clouds have.
     """
     tolerance = 3 * NEIGHBOR_SPREAD * (2 / points) ** 0.5
     return scores <= scores[..., :1] * (1 + tolerance) + EXACT_SCORE
