@@ -34,7 +34,7 @@ format: $(INSTALLED)  ## mend format and lint
 figures: demo browser  ## the pictures of the README and the docs; screenshots are those of the tests
 	cp demo/demo.png docs/pictures/demo.png
 	for name in $(TRAINED); do \
-		$(BIN)/python -m deepume.viewer results/training/$$name.jsonl docs/pictures/training-$$name.png; done
+		$(BIN)/python -m deepume.viewer.curves results/training/$$name.jsonl docs/pictures/training-$$name.png; done
 	$(BIN)/python -m pytest tests/browser -k "readable or screenshot" --pictures docs/pictures
 
 clean:  ## remove what was built

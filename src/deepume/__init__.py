@@ -3,7 +3,7 @@
 from deepume.api import get_method, list_methods, register
 from deepume.errors import DeepumeError
 from deepume.io import read_points, write_points
-from deepume.method import Claim, Method
+from deepume.methods.entry import Claim, Method
 from deepume.result import Diagnostics, Hypothesis, Registration, Symmetry
 from deepume.transform import RigidTransform
 

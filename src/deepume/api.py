@@ -9,20 +9,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepume.auto import AUTO
-from deepume.baselines import BASELINES, NETWORKS, OPTIONAL
-from deepume.clouds import check_cloud, subsample_random
-from deepume.diagnose import diagnose_pair
-from deepume.distances import nearest
+from deepume.alignment.diagnosis import diagnose_pair
 from deepume.errors import CloudShapeError, CloudValueError, DeepumeError, DeviceError, require_known
+from deepume.geometry.clouds import check_cloud
+from deepume.geometry.neighbors import nearest
+from deepume.geometry.rotation import nearest_rotation
+from deepume.geometry.thinning import subsample_random
 from deepume.io import as_points
-from deepume.learned import LEARNED
-from deepume.method import Effort, Method, MethodEntry
-from deepume.pipeline import Settings, Stopwatch, register_pair
+from deepume.methods.auto import AUTO
+from deepume.methods.entry import Method, MethodEntry
+from deepume.methods.learned import LEARNED
+from deepume.methods.running import Settings, Stopwatch, register_pair
+from deepume.methods.table import BASELINES, NETWORKS, OPTIONAL
+from deepume.networks.weights_files import why_missing
 from deepume.result import Registration
-from deepume.rotation import nearest_rotation
+from deepume.search.policy import Effort
 from deepume.transform import RigidTransform
-from deepume.weights import why_missing
 
 METHODS = (AUTO, *BASELINES, *OPTIONAL, *NETWORKS, *LEARNED)
 """The only list of methods."""

@@ -12,7 +12,17 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.errors import DeepumeError
-from deepume.types import Rotations, Vectors
+
+Points = Float[Tensor, "*batch N 3"]
+"""A cloud, or a batch of clouds with the same number of points."""
+Source = Float[Tensor, "*batch N 3"]
+"""The cloud that moves."""
+Target = Float[Tensor, "*batch M 3"]
+"""The cloud that stays; its size may differ from the source's."""
+Rotations = Float[Tensor, "*batch 3 3"]
+"""Proper rotations: orthonormal, determinant +1."""
+Vectors = Float[Tensor, "*batch 3"]
+"""Translations, axes, centroids."""
 
 
 @dataclass(frozen=True, slots=True)

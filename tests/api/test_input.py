@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from deepume import register
+from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.errors import CloudShapeError, CloudValueError
-from deepume.metrics import rotation_error_deg
-from deepume.testing import pose_deviation
+from deepume.methods.claims import pose_deviation
 from ready_methods import READY
 from sampled_pairs import FLAT, bits, clouds, with_bad_rows
 from strategies import random_cloud, random_motion, worst

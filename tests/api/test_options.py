@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from deepume import DeepumeError, RigidTransform, register
+from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.errors import DeviceError, UnknownNameError
-from deepume.metrics import rotation_error_deg
 from deepume.transform import rotation_about_axis
 from ready_methods import UNEQUAL
 from sampled_pairs import bits, clouds

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from deepume import api, register
-from deepume.clouds import point_spacing
-from deepume.metrics import rotation_error_deg
+from deepume.datasets.pairs.metrics import rotation_error_deg
+from deepume.geometry.spacing import point_spacing
 from ready_methods import DETERMINISTIC, UNEQUAL
 from sampled_pairs import bits, clouds
 from strategies import random_motion, worst

@@ -9,11 +9,11 @@ import pytest
 from deepume.api import list_methods
 from deepume.benchmark import SUITES, Suite, read_record, run_suite, to_markdown, write_record
 from deepume.benchmark.__main__ import main
-from deepume.benchmark.measure import measure_pair
-from deepume.benchmark.record import LEDGER, TEST_SETS, make_record
-from deepume.benchmark.references import REFERENCES
-from deepume.benchmark.resampling import RESAMPLER, resampling_distance
-from deepume.benchmark.statistics import (
+from deepume.benchmark.records.record import LEDGER, TEST_SETS, make_record
+from deepume.benchmark.rows.measure import measure_pair
+from deepume.benchmark.rows.references import REFERENCES
+from deepume.benchmark.rows.resampling import RESAMPLER, resampling_distance
+from deepume.benchmark.rows.statistics import (
     CONFIDENCE,
     OPTIONAL,
     STATISTICS,
@@ -23,7 +23,7 @@ from deepume.benchmark.statistics import (
 )
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair
 from deepume.errors import DeepumeError, UnknownNameError
-from deepume.pretrained import load_network
+from deepume.networks.loading import load_network
 
 RESULTS = Path(__file__).parents[2] / "results"
 SMALL = Suite("small", "for tests", ("identity", "pca", "truth-icp"), ("procedural",), points=(64,), pairs=4)
@@ -83,7 +83,7 @@ def test_unknown_methods_and_empty_suites_are_refused() -> None:
 
 
 def test_methods_that_lack_something_are_skipped_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepume.weights.read_table", dict)
+    monkeypatch.setattr("deepume.networks.weights_files.read_table", dict)
     load_network.cache_clear()
     monkeypatch.setitem(sys.modules, "kiss_matcher", None)
     suite = replace(SMALL, methods=("kiss-matcher", "pca", "dcp"), laws=(Law.HAAR, Law.EULER_60))
@@ -238,7 +238,7 @@ def test_what_is_stated_too_high_here_and_too_low_there_evens_out_over_all_test_
 
 
 def test_a_wrong_pose_that_brings_parts_closer_than_the_truth_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepume.benchmark.measure.is_right", lambda *given: True)
+    monkeypatch.setattr("deepume.benchmark.rows.measure.is_right", lambda *given: True)
     for scenario, right in ((Scenario.ZERO, 1), (Scenario.OVERLAP, 0), (Scenario.OUTLIERS, 0), (Scenario.DIFFERENT, 0)):
         pair = make_pair(ProceduralSet(), PairKey("procedural", scenario, Law.HAAR, 64, 0, 0))
         assert measure_pair("identity", pair).right == right
@@ -253,7 +253,7 @@ def test_the_default_suite_covers_every_size_and_kind_of_pair() -> None:
 
 
 def test_large_classes_have_rows_of_their_own_and_small_ones_one_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepume.benchmark.statistics.LARGE_CLASS", 2)
+    monkeypatch.setattr("deepume.benchmark.rows.statistics.LARGE_CLASS", 2)
     families = len({ProceduralSet().label(index) for index in range(len(ProceduralSet()))})
     suite = replace(SMALL, methods=("identity",), pairs=families + 2, by_class=("procedural",))
     whole, *parts = run_suite(suite, None)

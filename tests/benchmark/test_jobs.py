@@ -7,10 +7,10 @@ import torch
 
 from deepume.benchmark import Record, Suite, get_suite, read_record, run_suite
 from deepume.benchmark.jobs import make_jobs
-from deepume.benchmark.kept import SUFFIX, Kept
-from deepume.benchmark.measure import PairFigures, measure_pair
+from deepume.benchmark.records.kept import SUFFIX, Kept
+from deepume.benchmark.rows.measure import PairFigures, measure_pair
+from deepume.benchmark.rows.statistics import Row
 from deepume.benchmark.session import Session
-from deepume.benchmark.statistics import Row
 from deepume.datasets import Law, Scenario, make_pair, open_set
 from deepume.errors import DeepumeError
 

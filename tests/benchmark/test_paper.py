@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from deepume.benchmark import SUITES, Suite, get_suite, read_record, run_suite, to_markdown
-from deepume.benchmark.paper import METRICS, published, published_rows
-from deepume.benchmark.paper_suites import PAPER_SUITES, TABLES
+from deepume.benchmark.records.published import METRICS, published, published_rows
+from deepume.benchmark.records.tables import Mark, make_tables
+from deepume.benchmark.rows.statistics import STATISTICS, Figure, Row
 from deepume.benchmark.session import find_suites
-from deepume.benchmark.statistics import STATISTICS, Figure, Row
-from deepume.benchmark.tables import Mark, make_tables
+from deepume.benchmark.suites.paper_suites import PAPER_SUITES, TABLES
 from deepume.datasets import Law, Scenario
 from deepume.errors import DeepumeError
 
@@ -147,7 +147,7 @@ def test_a_sweep_over_what_a_scenario_does_not_have_is_refused() -> None:
 
 
 def test_the_csv_is_in_the_package() -> None:
-    assert (Path(__file__).parents[2] / "src" / "deepume" / "benchmark" / "paper.csv").is_file()
+    assert (Path(__file__).parents[2] / "src" / "deepume" / "benchmark" / "records" / "paper.csv").is_file()
 
 
 DOCS = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from deepume.benchmark import get_suite, read_record, run_suite
-from deepume.benchmark.figures import FIGURES, draw_figure
-from deepume.benchmark.pictures import PICTURES, draw_picture
-from deepume.benchmark.record import make_record, write_record
-from deepume.benchmark.report import write_report
+from deepume.benchmark.records.figures import FIGURES, draw_figure
+from deepume.benchmark.records.page import write_report
+from deepume.benchmark.records.pair_pictures import PICTURES, draw_picture
+from deepume.benchmark.records.record import make_record, write_record
 from deepume.benchmark.session import Session
-from deepume.benchmark.suite import Suite
+from deepume.benchmark.suites.suite import Suite
 from deepume.datasets import Scenario
 from deepume.errors import FileFormatError
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from deepume import Registration, read_points, write_points
-from deepume.rotation import geodesic_angle
+from deepume.geometry.rotation import geodesic_angle
 
 
 def error_deg(matrix: np.ndarray, truth: torch.Tensor) -> float:

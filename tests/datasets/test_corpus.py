@@ -6,9 +6,9 @@ import torch
 
 from deepume.datasets.catalog import SetName, open_set
 from deepume.datasets.corpus import PackSet, is_validation, object_of
-from deepume.datasets.laws import Law
-from deepume.datasets.pairs import PairKey, make_pair
-from deepume.datasets.scenarios import Scenario
+from deepume.datasets.pairs.keys import PairKey, make_pair
+from deepume.datasets.pairs.laws import Law
+from deepume.datasets.pairs.scenarios import Scenario
 from deepume.errors import FileFormatError, UnknownNameError
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepume.datasets.laws import Law, draw_motion, draw_rotation, rotation_from_euler
+from deepume.datasets.pairs.laws import Law, draw_motion, draw_rotation, rotation_from_euler
 from deepume.transform import rotation_about_axis
 
 

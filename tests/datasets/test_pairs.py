@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.datasets.laws import Law
-from deepume.datasets.pairs import Pair, PairKey, make_pair
-from deepume.datasets.scenarios import Scenario, gaussian
+from deepume.datasets.pairs.keys import Pair, PairKey, make_pair
+from deepume.datasets.pairs.laws import Law
+from deepume.datasets.pairs.scenarios import Scenario, gaussian
 from deepume.errors import DeepumeError
 
 

@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
-from deepume.datasets.meshes import Mesh, merge
-from deepume.datasets.primitives import (
+from deepume.datasets.shapes.meshes import Mesh, merge
+from deepume.datasets.shapes.primitives import (
     box,
     capsule,
     cylinder,

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from deepume.datasets.catalog import open_set
-from deepume.datasets.laws import Law
-from deepume.datasets.pairs import Dataset, PairKey, make_pair
+from deepume.datasets.pairs.keys import Dataset, PairKey, make_pair
+from deepume.datasets.pairs.laws import Law
+from deepume.datasets.pairs.scenarios import Scenario
+from deepume.datasets.pairs.seeds import fraction_for, generator_for
 from deepume.datasets.procedural import ProceduralSet
-from deepume.datasets.scenarios import Scenario
-from deepume.datasets.seeds import fraction_for, generator_for
-from deepume.datasets.shapes import list_families
+from deepume.datasets.shapes.shape import list_families
 
 
 def test_families_come_round_robin() -> None:

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from deepume.auto.cloud import PreparedCloud
-from deepume.auto.layers import hidden_share
-from deepume.clouds import subsample_random
+from deepume.alignment.indexed_cloud import PreparedCloud
 from deepume.datasets import ProceduralSet, open_set
-from deepume.datasets.scans import ScanSet
+from deepume.datasets.one_sided_scans import ScanSet
+from deepume.geometry.thinning import subsample_random
+from deepume.search.judgement.one_sided import hidden_share
 from strategies import generator, random_cloud, worst
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from deepume.datasets import scenarios
-from deepume.datasets.occlusion import find_visible
-from deepume.datasets.scenarios import Clouds, Scenario, draw_clouds
+from deepume.datasets.pairs import scenarios
+from deepume.datasets.pairs.occlusion import find_visible
+from deepume.datasets.pairs.scenarios import Clouds, Scenario, draw_clouds
 from deepume.errors import CloudValueError
 
 SINGLE = [scenario for scenario in Scenario if scenario is not Scenario.DIFFERENT]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from deepume.clouds import to_unit_sphere
 from deepume.datasets.catalog import open_set
 from deepume.datasets.modelnet40 import Hdf5ModelNet40, Split, open_modelnet40
-from deepume.datasets.pairs import Dataset
+from deepume.datasets.pairs.keys import Dataset
 from deepume.errors import FileFormatError, MissingPackageError
+from deepume.geometry.clouds import to_unit_sphere
 from deepume.io import write_points
 
 

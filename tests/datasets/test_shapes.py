@@ -5,7 +5,7 @@ import torch
 from scipy.spatial import KDTree
 from torch import Tensor
 
-from deepume.datasets.shapes import Shape, list_families, make_shape
+from deepume.datasets.shapes.shape import Shape, list_families, make_shape
 from deepume.errors import UnknownNameError
 from deepume.transform import rotation_from_vector
 

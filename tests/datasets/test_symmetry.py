@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from deepume.datasets.shapes import make_shape
-from deepume.datasets.symmetry import symmetric
+from deepume.datasets.shapes.shape import make_shape
+from deepume.datasets.shapes.symmetry_groups import symmetric
 
 
 @pytest.mark.parametrize(

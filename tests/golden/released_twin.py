@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.functional import relu, softmax
 
-from deepume.paper import PaperDeepUME
+from deepume.networks.paper import PaperDeepUME
 
 SIGNS = [(a, b, c) for a in (1.0, -1.0) for b in (1.0, -1.0) for c in (1.0, -1.0)]
 

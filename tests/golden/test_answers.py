@@ -29,7 +29,8 @@ def test_an_answer_is_as_recorded(case: Case) -> None:
     for name in ("pose", "score", "confidence", "axes", "covariance", "residual"):
         assert_close(found[name], recorded[name], name)
     assert_close(poses, others, "hypotheses")
-    assert_close(*([each[1] for each in answer["hypotheses"]] for answer in (found, recorded)), "scores")
+    scores, rivals = ([each[1] for each in answer["hypotheses"]] for answer in (found, recorded))
+    assert_close(scores, rivals, "scores")
 
 
 def assert_close(found: object, recorded: object, name: str) -> None:

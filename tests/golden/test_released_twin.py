@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from deepume.paper import PaperConfig, PaperDeepUME
+from deepume.networks.paper import PaperConfig, PaperDeepUME
 from golden.released_twin import twin_name, twin_of
 
 TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-9}

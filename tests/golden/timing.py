@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import torch
 
-from deepume.distances import chamfer_squared, neighbor_indices, rank_by_chamfer
-from deepume.model import DeepUME, DeepUMEConfig, PaperDeepUME
+from deepume.geometry.chamfer import chamfer_squared, rank_by_chamfer
+from deepume.geometry.neighbors import neighbor_indices
+from deepume.networks.deepume import DeepUME, DeepUMEConfig, PaperDeepUME
 from deepume.transform import RigidTransform
 
 MODELS = {"deepume-paper": PaperDeepUME, "deepume": DeepUME, "deepume small": lambda: DeepUME(DeepUMEConfig.small())}

@@ -9,8 +9,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from deepume.training.measure import measure_weights
-from deepume.weights import list_weights
+from deepume.networks.weights_files import list_weights
+from deepume.training.held_out import measure_weights
 
 RECORD = Path(__file__).parent / "weights_figures.json"
 CHANGES = {

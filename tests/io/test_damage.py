@@ -36,8 +36,8 @@ from deepume.errors import (
     DeepumeError,
     MissingPackageError,
 )
+from deepume.io.contents import Geometry
 from deepume.io.formats import FORMATS, Format
-from deepume.io.geometry import Geometry
 
 
 @functools.cache

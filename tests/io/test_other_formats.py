@@ -26,7 +26,7 @@ from deepume import io
 from deepume.errors import (
     FileFormatError,
 )
-from deepume.io.geometry import triangle_areas
+from deepume.io.contents import triangle_areas
 
 
 @pytest.mark.parametrize("suffix", [".xyz", ".txt", ".csv", ".asc", ".pts"])

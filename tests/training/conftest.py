@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from deepume.training.bank import Banks, load_banks
-from deepume.training.recipe import Recipe
-from deepume.training.recipes import TINY
+from deepume.training.pairs.bank import Banks, load_banks
+from deepume.training.recipes.our_recipes import TINY
+from deepume.training.recipes.recipe import Recipe
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,15 +9,15 @@ import torch
 from torch import nn
 
 from deepume.errors import FileFormatError
-from deepume.training.bank import Banks
 from deepume.training.checkpoint import load_checkpoint
 from deepume.training.log import Log, SilentLog
 from deepume.training.loop import Trainer
-from deepume.training.objectives import TRAINABLES
-from deepume.training.pairs import PairMaker, Pairs
-from deepume.training.recipe import Recipe
-from deepume.training.recipes import RECIPES
-from deepume.training.trainable import Losses
+from deepume.training.losses.objectives import TRAINABLES
+from deepume.training.losses.trainable import Losses
+from deepume.training.pairs.bank import Banks
+from deepume.training.pairs.pair_maker import PairMaker, Pairs
+from deepume.training.recipes.our_recipes import RECIPES
+from deepume.training.recipes.recipe import Recipe
 
 
 def make_trainer(recipe: Recipe, banks: Banks, **settings) -> Trainer:

@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from deepume.training import objectives
-from deepume.training.bank import Banks
-from deepume.training.objectives import TRAINABLES, dense_score
-from deepume.training.pairs import PairMaker, Pairs
-from deepume.training.recipe import Recipe, override
-from deepume.training.recipes import RECIPES
-from deepume.training.starts import Starts, draw_starts
+from deepume.training.losses import objectives
+from deepume.training.losses.objectives import TRAINABLES, dense_score
+from deepume.training.pairs.bank import Banks
+from deepume.training.pairs.pair_maker import PairMaker, Pairs
+from deepume.training.pairs.starts import Starts, draw_starts
+from deepume.training.recipes.our_recipes import RECIPES
+from deepume.training.recipes.recipe import Recipe, override
 from deepume.transform import random_rotation, rigid_motion
 
 

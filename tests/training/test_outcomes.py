@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from deepume.auto.evidence import FEATURES
 from deepume.datasets import ProceduralSet, Scenario
 from deepume.errors import FileFormatError
-from deepume.training.outcomes import HELD_OUT, SCENARIOS, TRAINING, Draw, draw_all, draw_outcomes
+from deepume.search.judgement.evidence import FEATURES
+from deepume.training.confidence.outcomes import HELD_OUT, SCENARIOS, TRAINING, Draw, draw_all, draw_outcomes
 from strategies import worst
 
 
@@ -24,7 +24,7 @@ def test_what_was_drawn_is_kept_and_not_drawn_again(tmp_path: Path, monkeypatch:
     keep = tmp_path / "drawn"
     drawn = draw_all(draws, tmp_path, 2, 5, keep)
     assert [each.scenario for each in drawn] == [*SCENARIOS, Scenario.GAUSSIAN]
-    monkeypatch.setattr("deepume.training.outcomes.draw_outcomes", None)
+    monkeypatch.setattr("deepume.training.confidence.outcomes.draw_outcomes", None)
     assert draw_all(draws, tmp_path, 2, 5, keep) == drawn
     with pytest.raises(TypeError):
         draw_all(draws, tmp_path, 2, 6, keep)

@@ -3,10 +3,10 @@ from dataclasses import fields, replace
 import pytest
 import torch
 
-from deepume.datasets.scenarios import Scenario
-from deepume.training.bank import Banks
-from deepume.training.pairs import PairMaker, Pairs, stretch_shapes
-from deepume.training.recipe import TRAINABLE_SCENARIOS, Recipe
+from deepume.datasets.pairs.scenarios import Scenario
+from deepume.training.pairs.bank import Banks
+from deepume.training.pairs.pair_maker import PairMaker, Pairs, stretch_shapes
+from deepume.training.recipes.recipe import TRAINABLE_SCENARIOS, Recipe
 
 COUNT, SOURCE, TARGET = 8, 300, 260
 

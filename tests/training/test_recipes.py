@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from deepume.datasets.laws import Law
-from deepume.datasets.scenarios import Scenario
+from deepume.datasets.pairs.laws import Law
+from deepume.datasets.pairs.scenarios import Scenario
 from deepume.errors import UnknownNameError
-from deepume.training.objectives import TRAINABLES
-from deepume.training.recipe import LossDistance, Recipe, RecipeError, ShapeSource, override
-from deepume.training.recipes import RECIPES, TINY, get_recipe
+from deepume.training.losses.objectives import TRAINABLES
+from deepume.training.recipes.our_recipes import RECIPES, TINY, get_recipe
+from deepume.training.recipes.recipe import LossDistance, Recipe, RecipeError, ShapeSource, override
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=list(RECIPES))

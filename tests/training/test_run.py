@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from deepume.errors import FileFormatError
-from deepume.training.bank import load_banks
-from deepume.training.objectives import TRAINABLES
-from deepume.training.recipe import Recipe, ShapeSource
-from deepume.training.recipes import RECIPES
+from deepume.networks.weights_files import WeightsError, config_of, load_weights, restore_weights
+from deepume.training.losses.objectives import TRAINABLES
+from deepume.training.pairs.bank import load_banks
+from deepume.training.recipes.our_recipes import RECIPES
+from deepume.training.recipes.recipe import Recipe, ShapeSource
 from deepume.training.run import train_recipe
-from deepume.weights import WeightsError, config_of, load_weights, restore_weights
 
 SOURCE = Path(__file__).parents[2] / "src"
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from deepume.rotation import geodesic_angle
-from deepume.training.bank import Banks
-from deepume.training.pairs import PairMaker, Pairs
-from deepume.training.recipe import Recipe
-from deepume.training.starts import REACH, alignment_angle, draw_sign_changes, draw_starts
+from deepume.geometry.rotation import geodesic_angle
+from deepume.training.pairs.bank import Banks
+from deepume.training.pairs.pair_maker import PairMaker, Pairs
+from deepume.training.pairs.starts import REACH, alignment_angle, draw_sign_changes, draw_starts
+from deepume.training.recipes.recipe import Recipe
 
 
 @pytest.fixture(scope="module")

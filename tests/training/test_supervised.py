@@ -9,25 +9,25 @@ import pytest
 import torch
 from torch import nn
 
-from baselines.network_files import SMALL
-from deepume.baselines import NETWORKS
-from deepume.baselines.rgm import Rgm
-from deepume.datasets.laws import Law
-from deepume.datasets.scenarios import Scenario
-from deepume.training.bank import Banks
-from deepume.training.objectives import TRAINABLES
-from deepume.training.pairs import PairMaker, Pairs
-from deepume.training.recipe import Precision, Recipe
-from deepume.training.recipes import PAPER, RECIPES
-from deepume.training.supervised import (
+from deepume.datasets.pairs.laws import Law
+from deepume.datasets.pairs.scenarios import Scenario
+from deepume.methods.table import NETWORKS
+from deepume.networks.rgm import Rgm
+from deepume.training.losses.objectives import TRAINABLES
+from deepume.training.losses.supervised import (
     dcp_objective,
     deepgmr_objective,
     pointnetlk_objective,
     rgm_objective,
     true_pairs,
 )
-from deepume.training.trainable import Objective
+from deepume.training.losses.trainable import Objective
+from deepume.training.pairs.bank import Banks
+from deepume.training.pairs.pair_maker import PairMaker, Pairs
+from deepume.training.recipes.our_recipes import PAPER, RECIPES
+from deepume.training.recipes.recipe import Precision, Recipe
 from deepume.transform import RigidTransform, random_rotation, rigid_motion
+from network_files import SMALL
 
 NAMES = [entry.name for entry in NETWORKS]
 

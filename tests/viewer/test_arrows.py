@@ -2,9 +2,9 @@ import torch
 from hypothesis import given
 
 from deepume import RigidTransform
-from deepume.network import Pair
+from deepume.networks.estimate import Pair
 from deepume.viewer.arrows import LONGEST, axis_arrows, moment_arrows, shell_features
-from deepume.viewer.features import DESCRIBED_POINTS, learned_features
+from deepume.viewer.learned_features import DESCRIBED_POINTS, learned_features
 from deepume.viewer.scene import make_scene
 from pairs import random_motion, skewed_cloud
 from strategies import seeds

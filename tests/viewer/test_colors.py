@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from deepume.network import Pair
+from deepume.networks.estimate import Pair
 from deepume.viewer.coloring import area_colors, feature_colors, plain_colors, residual_colors
 from deepume.viewer.colors import SCALE, SOURCE_COLOR, TARGET_COLOR, colorize, rgb
 from pairs import skewed_cloud

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from deepume.errors import FileFormatError
+from deepume.networks.weights_files import read_table
 from deepume.viewer.curves import draw_curves, read_events
-from deepume.weights import read_table
 
 LOG = Path(__file__).parents[2] / "results" / "training" / "deepume.jsonl"
 

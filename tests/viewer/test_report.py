@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from deepume import Registration, RigidTransform, register
-from deepume.distances import nearest
+from deepume.geometry.neighbors import nearest
 from deepume.viewer.report import Caption, make_report, page_data
 from deepume.viewer.scene import SHOWN_POINTS, Scene, make_scene
 from sampled_pairs import clouds

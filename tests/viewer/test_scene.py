@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 
 from deepume import RigidTransform
-from deepume.rotation import geodesic_angle
+from deepume.geometry.rotation import geodesic_angle
 from deepume.viewer.scene import FAR, NEAR, blend, make_scene
 from pairs import random_motion, skewed_cloud
 from strategies import seeds

@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from deepume.benchmark.records.tables import to_markdown
 from deepume.benchmark.session import Session, find_suites
-from deepume.benchmark.tables import to_markdown
 from deepume.errors import DeepumeError
-from deepume.provenance import find_commit
+from deepume.io.checkout import find_commit
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import torch
 
-from deepume.benchmark.measure import PairFigures, measure_pair
-from deepume.benchmark.suite import Condition, Suite
-from deepume.benchmark.sweeps import draw_of
-from deepume.benchmark.variants import is_network
+from deepume.benchmark.rows.measure import PairFigures, measure_pair
+from deepume.benchmark.rows.variants import is_network
+from deepume.benchmark.suites.suite import Condition, Suite
+from deepume.benchmark.suites.sweeps import draw_of
 from deepume.datasets import Dataset, Pair, PairKey, make_pair, open_set
 from deepume.errors import CloudShapeError, MissingPackageError
-from deepume.weights import WeightsError
+from deepume.networks.weights_files import WeightsError
 
 JOB_PAIRS = 5
 """Pairs of a job: few enough for a lively progress bar, enough to be worth sending to a worker."""

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from deepume.api import list_methods
 from deepume.benchmark.jobs import Job, Outcome, do_jobs, make_jobs
-from deepume.benchmark.kept import Kept
-from deepume.benchmark.measure import PairFigures
-from deepume.benchmark.references import REFERENCES
-from deepume.benchmark.statistics import Row, summarize
-from deepume.benchmark.suite import Condition, Suite
-from deepume.benchmark.variants import VARIANTS
+from deepume.benchmark.records.kept import Kept
+from deepume.benchmark.rows.measure import PairFigures
+from deepume.benchmark.rows.references import REFERENCES
+from deepume.benchmark.rows.statistics import Row, summarize
+from deepume.benchmark.rows.variants import VARIANTS
+from deepume.benchmark.suites.suite import Condition, Suite
 from deepume.errors import DeepumeError, require_known
 
 Progress = Callable[[str, PairFigures], None]

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from deepume.benchmark.kept import Kept
-from deepume.benchmark.pictures import draw_picture
-from deepume.benchmark.record import LEDGER, make_record, read_record, write_record
+from deepume.benchmark.records.kept import Kept
+from deepume.benchmark.records.pair_pictures import draw_picture
+from deepume.benchmark.records.record import LEDGER, make_record, read_record, write_record
+from deepume.benchmark.records.update import update_record
+from deepume.benchmark.rows.statistics import Row
 from deepume.benchmark.runner import Progress, Skip, run_suite
-from deepume.benchmark.statistics import Row
-from deepume.benchmark.suite import Suite
-from deepume.benchmark.suites import ALL, get_suite
-from deepume.benchmark.update import update_record
+from deepume.benchmark.suites.our_suites import ALL, get_suite
+from deepume.benchmark.suites.suite import Suite
 from deepume.errors import DeepumeError, MissingPackageError
-from deepume.provenance import find_commit
+from deepume.io.checkout import find_commit
 
 
 @dataclass(frozen=True, slots=True)

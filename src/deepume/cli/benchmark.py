@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from deepume.benchmark.measure import PairFigures
-from deepume.benchmark.report import write_report
+from deepume.benchmark.records.page import write_report
+from deepume.benchmark.records.tables import Mark, make_tables, to_markdown
+from deepume.benchmark.rows.measure import PairFigures
+from deepume.benchmark.rows.statistics import Row
 from deepume.benchmark.session import Session, find_suites
-from deepume.benchmark.statistics import Row
-from deepume.benchmark.suite import Suite
-from deepume.benchmark.tables import Mark, make_tables, to_markdown
+from deepume.benchmark.suites.suite import Suite
 from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.cli.progress import Meter

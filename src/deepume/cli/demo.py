@@ -14,11 +14,11 @@ from torch import Tensor
 from deepume.api import register
 from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
-from deepume.cli.files import make_folder, write_text
+from deepume.cli.output import make_folder, write_text
 from deepume.datasets import Law, draw_motion, make_shape
+from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.errors import MissingPackageError
 from deepume.io import write_points
-from deepume.metrics import rotation_error_deg
 from deepume.result import Registration
 from deepume.transform import RigidTransform, rotation_angle
 from deepume.viewer.picture import draw_registration

@@ -11,10 +11,10 @@ import tyro
 from deepume.api import DEFAULT_METHOD, register
 from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
-from deepume.cli.files import write_text
+from deepume.cli.output import write_text
 from deepume.io import read_points, write_points
-from deepume.method import Effort
 from deepume.result import Registration
+from deepume.search.policy import Effort
 from deepume.viewer.picture import draw_registration
 from deepume.viewer.report import Caption, write_report
 from deepume.viewer.scene import make_scene

@@ -11,8 +11,8 @@ import tyro
 
 from deepume.cli.exits import Exit
 from deepume.cli.progress import Meter
-from deepume.training.recipe import override, parse_change
-from deepume.training.recipes import get_recipe
+from deepume.training.recipes.our_recipes import get_recipe
+from deepume.training.recipes.recipe import override, parse_change
 from deepume.training.run import train_recipe
 
 

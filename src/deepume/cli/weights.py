@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from deepume.cli.exits import Exit
-from deepume.weights import Entry, FileState, list_weights, load_weights
+from deepume.networks.weights_files import Entry, FileState, list_weights, load_weights
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from deepume.datasets import faust, modelnet40, stanford
 from deepume.datasets.corpus import PackSet
 from deepume.datasets.folder import FolderSet
 from deepume.datasets.modelnet40 import Split
-from deepume.datasets.pairs import Dataset
+from deepume.datasets.one_sided_scans import scan_procedural
+from deepume.datasets.pairs.keys import Dataset
 from deepume.datasets.procedural import ProceduralSet
-from deepume.datasets.scans import scan_procedural
 from deepume.errors import FileFormatError, require_known
 
 

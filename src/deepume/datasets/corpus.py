@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.datasets.seeds import fraction_for
+from deepume.datasets.pairs.seeds import fraction_for
 from deepume.errors import FileFormatError
 
 VALIDATION_SHARE = 0.05
@@ -29,7 +29,7 @@ def is_validation(shape_name: str) -> bool:
 
 
 class PackSet:
-    """Shapes of one or several packs, as a :class:`~deepume.datasets.pairs.Dataset`.
+    """Shapes of one or several packs, as a :class:`~deepume.datasets.pairs.keys.Dataset`.
 
     A pack holds ``points`` (n, N, 3), or (total, 3) with ``offsets`` where shapes differ in size, and
     ``names``; ``labels``, ``split``, ``center`` and ``scale`` where they make sense.

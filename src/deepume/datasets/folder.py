@@ -8,8 +8,8 @@ from pathlib import Path
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.clouds import to_unit_sphere
 from deepume.errors import FileFormatError
+from deepume.geometry.clouds import to_unit_sphere
 from deepume.io import known_extensions, read_points
 
 SAMPLE_POINTS = 8192

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.clouds import to_unit_sphere
 from deepume.errors import FileFormatError
+from deepume.geometry.clouds import to_unit_sphere
 from deepume.io import import_package
 
 REMEDY = (

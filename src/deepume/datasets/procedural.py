@@ -8,8 +8,8 @@ from functools import lru_cache
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.datasets.seeds import generator_for
-from deepume.datasets.shapes import Shape, list_families, make_shape
+from deepume.datasets.pairs.seeds import generator_for
+from deepume.datasets.shapes.shape import Shape, list_families, make_shape
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Reading and writing clouds: anything in, points out. The formats are one table, ``formats.py``."""
 
+from deepume.io.contents import SAMPLE_POINTS
 from deepume.io.formats import known_extensions
-from deepume.io.geometry import SAMPLE_POINTS
 from deepume.io.packages import import_package
 from deepume.io.points import as_points, describe_file, read_points, write_points
 from deepume.io.summary import FileSummary

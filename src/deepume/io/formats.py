@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from deepume.errors import FileFormatError
-from deepume.io.arrays import read_npy, read_npz, write_npy
-from deepume.io.geometry import Geometry
-from deepume.io.pcd import read_pcd, write_pcd
-from deepume.io.ply import read_ply, write_ply
-from deepume.io.scans import read_e57, read_las, read_mesh
-from deepume.io.text import read_text, write_text
+from deepume.io.contents import Geometry
+from deepume.io.readers.arrays import read_npy, read_npz, write_npy
+from deepume.io.readers.laser import read_e57, read_las, read_mesh
+from deepume.io.readers.pcd import read_pcd, write_pcd
+from deepume.io.readers.ply import read_ply, write_ply
+from deepume.io.readers.text import read_text, write_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.errors import CloudShapeError, CloudValueError
-from deepume.io.geometry import SAMPLE_POINTS, Geometry, float_rows, merge_scene
+from deepume.io.contents import SAMPLE_POINTS, Geometry, float_rows, merge_scene
 
 ACCEPTED = "Pass an (N, 3) array or tensor, an Open3D or trimesh object, or a file path."
 

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.errors import FileFormatError, MissingPackageError
+from deepume.io.contents import SAMPLE_POINTS, Geometry
 from deepume.io.files import explain_os_error, find_file, look_at, read_head
 from deepume.io.formats import find_format, suggest_name
-from deepume.io.geometry import SAMPLE_POINTS, Geometry
 from deepume.io.objects import convert_object
 from deepume.io.packages import quiet
 from deepume.io.summary import FileSummary, summarize

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepume.io.geometry import Geometry
+from deepume.io.contents import Geometry
 
 
 @dataclass(frozen=True, slots=True)

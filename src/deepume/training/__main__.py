@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from deepume.errors import DeepumeError
-from deepume.training.recipe import override, parse_change
-from deepume.training.recipes import RECIPES, get_recipe
+from deepume.training.recipes.our_recipes import RECIPES, get_recipe
+from deepume.training.recipes.recipe import override, parse_change
 from deepume.training.run import train_recipe
 
 

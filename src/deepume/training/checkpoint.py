@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from deepume.errors import FileFormatError
-from deepume.training.recipe import Recipe
+from deepume.training.recipes.recipe import Recipe
 
 FILE = "checkpoint.pt"
 

@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from deepume.training.bank import Banks
+from deepume.networks.weights_files import Weights, restore_weights
 from deepume.training.checkpoint import recipe_text, save_checkpoint
 from deepume.training.distributed import World
 from deepume.training.log import Log
-from deepume.training.pairs import PairMaker
-from deepume.training.recipe import Optimizer, Precision, Recipe
-from deepume.training.schedule import learning_rate_factor
-from deepume.training.trainable import Losses, Trainable
+from deepume.training.losses.trainable import Losses, Trainable
+from deepume.training.pairs.bank import Banks
+from deepume.training.pairs.pair_maker import PairMaker
+from deepume.training.recipes.recipe import Optimizer, Precision, Recipe
+from deepume.training.recipes.schedule import learning_rate_factor
 from deepume.training.validation import Figures, validate
-from deepume.weights import Weights, restore_weights
 
 CHECKPOINT_SECONDS = 60.0
 """Longest time of work that a crash can cost."""

@@ -9,17 +9,17 @@ from pathlib import Path
 import torch
 
 from deepume.errors import DeviceError, require_known
-from deepume.provenance import find_commit
-from deepume.storage import Storage
-from deepume.training.bank import load_banks
+from deepume.io.checkout import find_commit
+from deepume.networks.storage import Storage
+from deepume.networks.weights_files import SUFFIX, Card, load_weights, save_weights
 from deepume.training.checkpoint import load_checkpoint
 from deepume.training.distributed import World, join_world
 from deepume.training.log import Log, Printer, SilentLog
 from deepume.training.loop import Trainer
-from deepume.training.objectives import TRAINABLES
-from deepume.training.recipe import Recipe
+from deepume.training.losses.objectives import TRAINABLES
+from deepume.training.pairs.bank import load_banks
+from deepume.training.recipes.recipe import Recipe
 from deepume.training.validation import Figures
-from deepume.weights import SUFFIX, Card, load_weights, save_weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from deepume.distances import chamfer_squared
-from deepume.metrics import RIGHT_ANGLE_DEG, RIGHT_CHAMFER_RATIO, euler_errors_deg
-from deepume.rotation import geodesic_angle
-from deepume.training.bank import ShapeBank
-from deepume.training.pairs import PairMaker, Pairs
-from deepume.training.recipe import Recipe
-from deepume.training.trainable import Trainable
+from deepume.datasets.pairs.metrics import RIGHT_ANGLE_DEG, RIGHT_CHAMFER_RATIO, euler_errors_deg
+from deepume.geometry.chamfer import chamfer_squared
+from deepume.geometry.rotation import geodesic_angle
+from deepume.training.losses.trainable import Trainable
+from deepume.training.pairs.bank import ShapeBank
+from deepume.training.pairs.pair_maker import PairMaker, Pairs
+from deepume.training.recipes.recipe import Recipe
 from deepume.transform import rigid_motion
 
 SEED = 20211122

@@ -8,10 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.canonical import principal_frame
-from deepume.clouds import area_weights, center, centroid, rms_radius
-from deepume.moments import distance_from_center, moment_matrix, radial_functions
-from deepume.network import Pair
+from deepume.geometry.clouds import center, centroid, rms_radius
+from deepume.geometry.frames import principal_frame
+from deepume.geometry.moments import distance_from_center, moment_matrix, radial_functions
+from deepume.geometry.spacing import area_weights
+from deepume.networks.estimate import Pair
 
 SHELLS = 8
 """Smooth shells around the center, between 0 and 2 radii, each of which has a moment."""

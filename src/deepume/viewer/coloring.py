@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
-from deepume.clouds import area_weights
-from deepume.network import Pair
-from deepume.score import TRUNCATION
+from deepume.alignment.score import TRUNCATION
+from deepume.geometry.spacing import area_weights
+from deepume.networks.estimate import Pair
 from deepume.viewer.colors import SOURCE_COLOR, TARGET_COLOR, colorize, rgb
 
 Colors = UInt8[np.ndarray, "_ 3"]

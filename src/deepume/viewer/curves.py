@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,9 @@ def _draw_validation(panel: Any, events: list[dict[str, Any]]) -> None:
     panel.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in labeled else "")
     if scenarios:
         panel.legend(frameon=False)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m deepume.viewer.curves LOG.jsonl PICTURE.png")
+    draw_curves(Path(sys.argv[1]), Path(sys.argv[2]))

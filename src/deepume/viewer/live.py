@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from deepume.io import import_package
-from deepume.network import Pair
+from deepume.networks.estimate import Pair
 from deepume.result import Hypothesis, Registration
 from deepume.transform import RigidTransform
 from deepume.viewer.arrows import Arrows, MomentsOf, moment_arrows, shell_features
-from deepume.viewer.candidates import candidates, nearest_best
+from deepume.viewer.choices import candidates, nearest_best
 from deepume.viewer.coloring import (
     MEANING,
     Coloring,
@@ -26,7 +26,7 @@ from deepume.viewer.coloring import (
     plain_colors,
     residual_colors,
 )
-from deepume.viewer.features import feature_count, learned_features
+from deepume.viewer.learned_features import feature_count, learned_features
 from deepume.viewer.panel import Panel
 from deepume.viewer.scene import Scene, blend
 from deepume.viewer.stage import Stage

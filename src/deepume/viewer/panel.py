@@ -7,7 +7,7 @@ from typing import Any
 from deepume.result import Hypothesis, Registration
 from deepume.transform import RigidTransform, rotation_angle
 from deepume.viewer.arrows import MomentsOf
-from deepume.viewer.candidates import candidates
+from deepume.viewer.choices import candidates
 from deepume.viewer.coloring import MEANING, Coloring
 from deepume.viewer.facts import confidence_words, symmetry_words
 from deepume.viewer.scene import Scene

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.canonical import principal_frame
-from deepume.clouds import centroid
+from deepume.geometry.clouds import centroid
+from deepume.geometry.frames import principal_frame
 from deepume.io.pictures import load_pyplot, save_figure
 from deepume.result import Registration
 from deepume.viewer.colors import SOURCE_COLOR, TARGET_COLOR

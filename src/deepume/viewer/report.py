@@ -14,13 +14,13 @@ from string import Template
 import torch
 from torch import Tensor
 
+from deepume.alignment.score import TRUNCATION
 from deepume.errors import FileFormatError
+from deepume.geometry.rotation import geodesic_angle
 from deepume.io import import_package
 from deepume.result import Hypothesis, Registration
-from deepume.rotation import geodesic_angle
-from deepume.score import TRUNCATION
 from deepume.transform import RigidTransform, rotation_angle
-from deepume.viewer.candidates import candidates
+from deepume.viewer.choices import candidates
 from deepume.viewer.colors import SCALE, SOURCE_COLOR, TARGET_COLOR
 from deepume.viewer.facts import Rows, pair_rows, time_rows, trust_rows
 from deepume.viewer.scene import Scene

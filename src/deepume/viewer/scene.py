@@ -13,9 +13,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.canonical import principal_frame
-from deepume.clouds import centroid, rms_radius, subsample_random
-from deepume.distances import k_nearest, nearest
+from deepume.geometry.clouds import centroid, rms_radius
+from deepume.geometry.frames import principal_frame
+from deepume.geometry.neighbors import k_nearest, nearest
+from deepume.geometry.thinning import subsample_random
 from deepume.transform import RigidTransform
 
 SHOWN_POINTS = 20_000

@@ -1,0 +1,122 @@
+"""Noisy copies point by point: every point has one partner in all, spread over the likely ones of the other cloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+
+from deepume.alignment.indexed_pair import PreparedPair
+from deepume.alignment.soft_matching import EAGERNESS
+from deepume.geometry.rotation import solve_motion
+from deepume.transform import RigidTransform
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+NEIGHBORS = 16
+"""Nearest points of the other cloud that may be a point's partner; 32 or 64 bring the pose no closer."""
+ROUNDS, STEPS = 2, 12
+"""Neighbors are looked up once a round: within one, a pose moves by less than they reach."""
+SCALINGS = 8
+"""Of rows and columns in a step; each step goes on with the columns of the last."""
+TOLERANCE = 1e-4
+"""A pose that moves by less, in entries of its matrix, has converged."""
+SMALLEST = 1e-200
+"""Likelihoods that sum to less have underflown: such a point is far from all others and has no partner."""
+
+
+class Coupling(NamedTuple):
+    """A pose of noisy copies with the noise that goes with it."""
+
+    pose: RigidTransform
+    variance: float
+    """Of the noise, for each coordinate."""
+
+
+def couple_points(pair: PreparedPair, pose: RigidTransform) -> Coupling:
+    """The pose of noisy copies of equal size, within 5 % of the accuracy that known partners would give.
+
+    Expectation maximization with Gaussian noise, whose variance is estimated along with the pose. The likelihoods of
+    partners are scaled (Sinkhorn) until every point of both clouds has one partner in all: without this, points in
+    the thick of a cloud attract more than their share, and the pose errs about a quarter more.
+    """
+    state, scaling = Coupling(pose, 0.0), np.ones(len(pair.target.points))
+    for _ in range(ROUNDS):
+        links = link_points(pair, state.pose)
+        for _ in range(STEPS):
+            before = state.pose
+            state, scaling = _step(pair, links, state, scaling)
+            if float((state.pose.matrix - before.matrix).abs().max()) < TOLERANCE:
+                break
+    return state
+
+
+@dataclass(frozen=True)
+class Links:
+    """Pairs of points that may belong together, in the order of a sparse matrix with a row for each source point."""
+
+    columns: np.ndarray
+    starts: np.ndarray
+    """Where the pairs of each source point begin, and where the last ones end."""
+    shape: tuple[int, int]
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The source point of each pair."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
+
+    def matrix(self, values: np.ndarray) -> csr_array:
+        """One value for each pair, as a matrix."""
+        from scipy.sparse import csr_array  # slow to load, and most pairs are no copies
+
+        return csr_array((values, self.columns, self.starts), shape=self.shape)
+
+
+def link_points(pair: PreparedPair, pose: RigidTransform) -> Links:
+    """Every point with its nearest ones of the other cloud, seen from both."""
+    from scipy.sparse import coo_array
+
+    source, target = pair.source.points, pair.target.points
+    forward = pair.target.k_nearest(pose.apply(source), min(NEIGHBORS, len(target))).indices.numpy()
+    backward = pair.source.k_nearest(pose.inverse().apply(target), min(NEIGHBORS, len(source))).indices.numpy()
+    rows = np.concatenate([np.repeat(np.arange(len(source)), forward.shape[1]), backward.ravel()])
+    columns = np.concatenate([forward.ravel(), np.repeat(np.arange(len(target)), backward.shape[1])])
+    shape = len(source), len(target)
+    either = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
+    return Links(either.indices, either.indptr, shape)
+
+
+def _step(pair: PreparedPair, links: Links, state: Coupling, scaling: np.ndarray) -> tuple[Coupling, np.ndarray]:
+    """Partners by the pose and the variance at hand, then pose and variance by the partners."""
+    moved, fixed = state.pose.apply(pair.source.points).numpy(), pair.target.points.numpy()
+    offsets = moved.take(links.rows, 0) - fixed.take(links.columns, 0)
+    squares = np.einsum("ij,ij->i", offsets, offsets)
+    nearest = np.minimum.reduceat(squares, links.starts[:-1])
+    variance = state.variance or max(nearest.mean() / 2, 1e-18)
+    # The nearest one counts 1, however far it is; a factor for each row is what the scaling takes care of.
+    likely = np.exp((nearest[links.rows] - squares) / (2 * variance))
+    by_row, scaling = scale_likelihoods(links.matrix(likely), scaling)
+    shares = by_row[links.rows] * likely * scaling[links.columns]
+    coupled = links.matrix(shares)
+    weights = coupled.sum(1)
+    partners = (coupled @ fixed) * _invert(weights)[:, None]
+    ahead = torch.from_numpy(moved + EAGERNESS * (partners - moved))
+    pose = solve_motion(pair.source.points, ahead, torch.from_numpy(weights))
+    return Coupling(pose, max(float(shares @ squares / weights.sum()) / 3, 1e-18)), scaling
+
+
+def scale_likelihoods(likely: csr_array, by_column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of rows and columns after which all rows have nearly one sum, and all columns have."""
+    transposed, by_row = likely.T, np.zeros(0)
+    for _ in range(SCALINGS):
+        by_row = _invert(likely @ by_column)
+        by_column = _invert(transposed @ by_row)
+    return by_row, by_column
+
+
+def _invert(sums: np.ndarray) -> np.ndarray:
+    return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > SMALLEST)

@@ -1,0 +1,52 @@
+"""Refinement that cannot make a pose worse: the refiner that suits the clouds, accepted only if the score improves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from torch import Tensor
+
+from deepume.alignment.gicp import refine_gicp
+from deepume.alignment.nearest_points import IcpSettings, Residual, refine_icp
+from deepume.alignment.score import score_poses, surface_score
+from deepume.transform import RigidTransform, Source, Target
+
+PLANE_ICP = IcpSettings(residual=Residual.PLANE)
+PoseScore = Callable[[Tensor, Tensor, RigidTransform], Tensor]
+"""Scores of ``(*batch, K)`` poses of a pair, lower is better."""
+DENSE_POINTS = 400
+"""From this many points on, neighborhoods are small against the object and GICP is the better refiner."""
+
+
+def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale: bool = False) -> RigidTransform:
+    """Poses ``(*batch, K)`` at the accuracy that the sampling allows; a pose that would get worse is kept as it was.
+
+    Dense clouds by GICP (on a GPU or with a scale: point-to-plane ICP), sparse ones by two-sided point-to-point ICP:
+    the neighbors that a covariance needs would span the object.
+    """
+    sparse = not are_dense(source, target)
+    if sparse or allow_scale:
+        refined = refine_icp(source, target, poses, IcpSettings(allow_scale=allow_scale))
+        poses = keep_better(source, target, poses, refined, score_poses)
+    if sparse:
+        return poses
+    if allow_scale or source.device.type != "cpu":
+        refined = refine_icp(source, target, poses, replace(PLANE_ICP, allow_scale=allow_scale))
+    else:
+        refined = refine_gicp(source, target, poses)
+    return keep_better(source, target, poses, refined, surface_score)
+
+
+def are_dense(source: Source, target: Target) -> bool:
+    """True where both clouds have points enough for GICP."""
+    return min(source.shape[-2], target.shape[-2]) >= DENSE_POINTS
+
+
+def keep_better(
+    source: Source, target: Target, start: RigidTransform, refined: RigidTransform, score: PoseScore
+) -> RigidTransform:
+    """The refined poses where their score improved, the start elsewhere."""
+    scores = score(source, target, RigidTransform.concatenate([start, refined]))
+    before, after = scores.tensor_split(2, -1)
+    return RigidTransform.where(after < before, refined, start)

@@ -1,0 +1,1 @@
+"""Measured numbers as files, tables, figures and pages."""

@@ -1,0 +1,1 @@
+"""One method on many pairs: what is measured, and its statistics."""

@@ -1,0 +1,1 @@
+"""Procedural shapes: surfaces, proportions, and the symmetry of each."""

@@ -1,0 +1,1 @@
+"""Clouds alone: neighbors, frames, moments, rotations."""

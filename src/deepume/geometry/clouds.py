@@ -1,0 +1,75 @@
+"""A cloud on its own: checks, center and size, subsampling, and the area that each point stands for."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepume.errors import CloudShapeError, CloudValueError
+from deepume.transform import Points, Vectors
+
+MIN_POINTS = 3
+"""Fewer points than this leave the rotation of any rigid body undetermined."""
+LARGEST = 1e150
+"""Coordinates beyond this overflow when squared; extents below its inverse vanish."""
+
+
+def check_cloud(points: Tensor, name: str) -> None:
+    """Raise an error that names the remedy unless ``points`` is a cloud from which a pose can be found."""
+    if points.dim() < 2 or points.shape[-1] != 3:
+        columns = " Columns of points? Pass points.mT." if points.dim() > 1 and points.shape[-2] == 3 else ""
+        raise CloudShapeError(f"{name} must have shape (..., N, 3), got {tuple(points.shape)}.{columns}")
+    if points.shape[-2] < MIN_POINTS:
+        raise CloudValueError(
+            f"{name} has {points.shape[-2]} points; at least {MIN_POINTS} that are not on one line are needed."
+        )
+    bad = int((~torch.isfinite(points)).any(-1).sum())
+    if bad:
+        raise CloudValueError(
+            f"{name} has {bad} of {points.shape[:-1].numel()} points with NaN or infinite coordinates. "
+            "Remove them first, or pass drop_invalid=True (--drop-invalid)."
+        )
+    _check_extent(points, name)
+
+
+def _check_extent(points: Points, name: str) -> None:
+    """A cloud must be more than a point and more than a line, beyond what rounding makes of them."""
+    largest = points.double().abs().amax((-2, -1))
+    if bool((largest > LARGEST).any()):
+        raise CloudValueError(f"{name} has coordinates beyond {LARGEST:g}, too large to square. Choose a larger unit.")
+    spread = center(points.double())
+    size = spread.abs().amax((-2, -1))
+    rounding = torch.finfo(points.dtype).eps * largest
+    if bool((size <= 4 * rounding).any()):
+        raise CloudValueError(f"{name}: all points are equal (to rounding), so no rotation can be found.")
+    if bool((size < 1 / LARGEST).any()):
+        raise CloudValueError(f"{name} is smaller than {1 / LARGEST:g}, too small to square. Choose a smaller unit.")
+    width = torch.linalg.svdvals(spread / size[..., None, None])
+    noise = (rounding / size) * points.shape[-2] ** 0.5
+    if bool((width[..., 1] <= torch.maximum(1e-6 * width[..., 0], noise)).any()):
+        raise CloudValueError(
+            f"{name}: all points lie on one line, which leaves the rotation about it undetermined. "
+            "Add points beside the line."
+        )
+
+
+def centroid(points: Points, weights: Float[Tensor, "*batch N"] | None = None) -> Vectors:
+    """Mean of the points; with weights (of sum 1), their weighted sum."""
+    return points.mean(-2) if weights is None else (weights.unsqueeze(-1) * points).sum(-2)
+
+
+def center(points: Points) -> Points:
+    """The cloud moved so that its centroid is the origin."""
+    return points - centroid(points).unsqueeze(-2)
+
+
+def rms_radius(points: Points) -> Float[Tensor, "*batch"]:
+    """Root mean square distance from the centroid: the size of a cloud, steadier than its farthest point."""
+    return center(points).square().sum(-1).mean(-1).sqrt()
+
+
+def to_unit_sphere(points: Points) -> Points:
+    """The cloud centered and scaled so that its farthest point is at distance 1."""
+    centered = center(points)
+    return centered / torch.linalg.vector_norm(centered, dim=-1).amax(-1)[..., None, None]

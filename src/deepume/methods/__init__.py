@@ -1,0 +1,1 @@
+"""The methods by name: closed forms, peers, networks, and the default one."""

@@ -1,0 +1,1 @@
+"""Methods of other packages, to compare with; they need the extra ``bench``."""

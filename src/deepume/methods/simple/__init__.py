@@ -1,0 +1,1 @@
+"""Methods that need nothing but this package and learn nothing."""

@@ -1,0 +1,15 @@
+"""Principal axes alone: the four proper sign patterns, the best fit wins."""
+
+from __future__ import annotations
+
+from deepume.alignment.score import rank_hypotheses
+from deepume.geometry.frames import principal_frame
+from deepume.geometry.rotation_grids import frame_poses, sign_changes
+from deepume.result import Registration
+from deepume.transform import Source, Target
+
+
+def register_pca(source: Source, target: Target) -> Registration:
+    """Carry the source's principal frame to the target's, with the signs that fit best."""
+    poses = frame_poses(principal_frame(source), principal_frame(target), sign_changes())
+    return rank_hypotheses(source, target, poses)

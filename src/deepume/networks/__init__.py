@@ -1,0 +1,1 @@
+"""What learns: the networks, their kernels and their weights."""

@@ -1,0 +1,296 @@
+"""The default network: the paper's idea scaled (described points, attention, proper frames, several passes).
+
+``forward`` is still the paper's figure: canonical frame, joint resampling, features, moments, rotation, translation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from deepume.geometry.chamfer import rank_by_chamfer
+from deepume.geometry.clouds import center, centroid, rms_radius
+from deepume.geometry.frames import principal_frame
+from deepume.geometry.moments import moment_matrix
+from deepume.geometry.neighbors import full_precision
+from deepume.geometry.rotation import nearest_rotation, solve_motion, solve_rotation
+from deepume.geometry.rotation_grids import frame_poses, sign_changes
+from deepume.networks.estimate import Estimate, Pair, check_choice, check_positive, compose, detach
+from deepume.networks.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
+from deepume.networks.resamplers import AttentionResampler
+from deepume.transform import RigidTransform, Rotations, Source, Target, Vectors, motion_between, rigid_motion
+
+__all__ = [
+    "DeepUME",
+    "DeepUMEConfig",
+    "Estimate",
+    "Head",
+    "Pair",
+    "PaperConfig",
+    "PaperDeepUME",
+    "PaperHead",
+    "Resampling",
+]
+
+
+LARGEST_RATIO = 1e3
+"""Where the target is larger than this many sources, the source's unit would make numbers overflow; it is not used."""
+
+
+class Head(StrEnum):
+    """How a pass finds its motion."""
+
+    MOMENTS = "moments"
+    DISPLACEMENT = "displacement"
+
+
+@dataclass(frozen=True, slots=True)
+class DeepUMEConfig:
+    """Architecture of the default network; stored inside every weights file."""
+
+    width: int = 128
+    """Size of the token of a point."""
+    blocks: int = 3
+    """Blocks of self- and cross-attention."""
+    heads: int = 2
+    """Attention heads; they divide the width."""
+    features: int = 128
+    """Number of invariant features, the rows of the moment matrix."""
+    neighbors: int = 12
+    """Nearest points of the own cloud that a token starts from, the point itself included."""
+    cross_neighbors: int = 8
+    """Nearest points of the other cloud that a token starts from."""
+    passes: int = 3
+    """Times the network is applied, each time from the pose it found before."""
+    head: Head | str = Head.DISPLACEMENT
+    """Motion from the displacements taken as correspondences, or from moments of the resampled clouds."""
+
+    def __post_init__(self):
+        check_positive(self, "width", "blocks", "heads", "features", "neighbors", "cross_neighbors", "passes")
+        check_choice(self, "head", Head)
+        if self.width % (2 * self.heads):
+            raise ValueError(f"width must be a multiple of twice the heads, got {self.width} and {self.heads} heads.")
+
+    @classmethod
+    def small(cls) -> DeepUMEConfig:
+        """Half the width, one block and a few neighbors less, for CPU."""
+        return cls(width=64, blocks=2, heads=1, features=64, cross_neighbors=6)
+
+
+class DeepUME(nn.Module):
+    """The paper's idea scaled: one common frame, attention between described points, moments, several passes.
+
+    Rotating, translating or permuting either cloud, or scaling both, changes the answer accordingly and nothing
+    else, as far as the source's principal frame is determined. Identical clouds with the identity to start from
+    give the identity. Sizes may differ.
+
+    Differs from the paper: proper frames with signs that turn with the cloud, described points instead of bare
+    coordinates, passes with shared weights, translation from the resampled means, no mean removed over the moments.
+    """
+
+    sign_changes: Float[Tensor, "4 3 3"]
+
+    def __init__(self, config: DeepUMEConfig | None = None):
+        super().__init__()
+        self.config = config = config or DeepUMEConfig()
+        self.resample = AttentionResampler(
+            config.width, config.heads, config.blocks, config.features, config.neighbors, config.cross_neighbors
+        )
+        self.predict_score = nn.Sequential(
+            nn.Linear(4 * config.width, config.width), nn.GELU(), nn.Linear(config.width, 1)
+        )
+        self.solve = solve_by_moments if config.head is Head.MOMENTS else solve_by_displacement
+        self.register_buffer("sign_changes", sign_changes().float(), persistent=False)
+
+    def forward(
+        self,
+        source: Source,
+        target: Target,
+        initial: RigidTransform | None = None,
+        *,
+        passes: int | None = None,
+        exchange: Float[Tensor, "*#batch 3 3"] | None = None,
+    ) -> Estimate:
+        """Pose of a pair, improved from ``initial``; by default from the proper frame of least Chamfer distance.
+
+        ``exchange`` turns the common frame: training shows the network every sign of its axes.
+        """
+        if initial is None:
+            initial = nearest_frame_pose(source, target, self.sign_changes)
+        common = self._common_frame(source, target, exchange)
+        return self._improve(common, initial, passes or self.config.passes)
+
+    def hypotheses(
+        self,
+        source: Source,
+        target: Target,
+        exchanges: Float[Tensor, "K 3 3"] | None = None,
+        *,
+        passes: int | None = None,
+    ) -> Estimate:
+        """Poses ``(*batch, K)`` and their scores from all frames, by default the four proper ones, as one batch."""
+        frames = self.sign_changes if exchanges is None else exchanges
+        return self.improve(source, target, principal_poses(source, target, frames), passes=passes)
+
+    def improve(
+        self, source: Source, target: Target, initial: RigidTransform, *, passes: int | None = None
+    ) -> Estimate:
+        """Poses ``(*batch, K)`` and their scores from as many poses of each pair, as one batch."""
+        common = self._common_frame(source, target).repeat(initial.rotation.shape[-3])
+        return self._improve(common, initial, passes or self.config.passes)
+
+    def settle(self, source: Source, target: Target, pose: RigidTransform) -> RigidTransform:
+        """The pose after one more pass, the mean of what the pass says in each of the source's four proper frames.
+
+        The signs of a frame are a convention: what a pass owes to them is error, and averages out.
+        """
+        one = self._common_frame(source, target).repeat(len(self.sign_changes))
+        common = one._replace(source=one.source @ self.sign_changes, axes=one.axes @ self.sign_changes)
+        poses = self._improve(common, pose[..., None], 1).target_from_source
+        with full_precision(source):
+            middle = centroid(source)
+            images = poses.apply(middle[..., None, None, :]).squeeze(-2)
+            return motion_between(middle, images.mean(-2), nearest_rotation(poses.rotation.mean(-3)))
+
+    @torch.no_grad()
+    def describe(self, source: Source, target: Target, target_from_source: RigidTransform) -> Pair:
+        """Features of both clouds, the weights of the moments, as a pass that starts from this pose sees them."""
+        common = self._common_frame(source, target)
+        canonical = common.clouds(common.enter(target_from_source))
+        of_source, of_target = self.resample(*canonical, common.source_graph, common.target_graph)
+        return Pair(of_source.features, of_target.features)
+
+    @torch.no_grad()
+    def _common_frame(
+        self, source: Source, target: Target, exchange: Float[Tensor, "*#batch 3 3"] | None = None
+    ) -> CommonFrame:
+        """The source's principal frame with its centroid as origin and its radius as unit."""
+        with full_precision(source):
+            axes = principal_frame(source).axes
+            axes = axes if exchange is None else axes @ exchange.to(axes)
+            size = torch.maximum(rms_radius(source), rms_radius(target) / LARGEST_RATIO)
+            size = size.clamp_min(torch.finfo(source.dtype).tiny)
+            return CommonFrame(
+                source=center(source) @ axes / size[..., None, None],
+                target=center(target) / size[..., None, None],
+                source_graph=self.resample.graph(source),
+                target_graph=self.resample.graph(target),
+                axes=axes,
+                source_center=centroid(source),
+                target_center=centroid(target),
+                size=size,
+            )
+
+    def _improve(self, common: CommonFrame, initial: RigidTransform, passes: int) -> Estimate:
+        """All passes; no gradient runs from one into the one before, so each learns from its own answer."""
+        steps = [self._step(common, common.enter(initial))]
+        for _ in range(passes - 1):
+            steps.append(self._step(common, detach(steps[-1].pose)))
+        poses = tuple(common.leave(step.pose) for step in steps)
+        return Estimate(poses, steps[-1].canonical, steps[-1].resampled, tuple(step.score for step in steps))
+
+    def _step(self, common: CommonFrame, pose: RigidTransform) -> Step:
+        """One pass: both clouds in one frame, joint resampling and features, moments, rotation, translation."""
+        canonical = common.clouds(pose)
+        of_source, of_target = self.resample(*canonical, common.source_graph, common.target_graph)
+        with full_precision(common.source):
+            resampled = canonical.move(of_source.displacement, of_target.displacement)
+            features = Pair(of_source.features.to(common.source), of_target.features.to(common.source))
+            improved = compose(pose, self.solve(canonical, resampled, features))
+        score = self.predict_score(torch.cat([of_source.pooled, of_target.pooled], -1))
+        return Step(improved, score.squeeze(-1), canonical, resampled)
+
+
+class Step(NamedTuple):
+    """One pass: the pose it found, the score of the pose it started from, and the clouds it saw and made."""
+
+    pose: RigidTransform
+    score: Float[Tensor, "*batch"]
+    canonical: Pair
+    resampled: Pair
+
+
+class CommonFrame(NamedTuple):
+    """Both clouds without their places and sizes, and the way back.
+
+    Poses inside are ``target_from_frame``: they lead from the source's principal frame to the target.
+    """
+
+    source: Float[Tensor, "*batch N 3"]
+    """In its principal frame, of radius 1."""
+    target: Float[Tensor, "*batch M 3"]
+    """Centered, in the same unit, its own axes."""
+    source_graph: Int[Tensor, "*batch N k"]
+    target_graph: Int[Tensor, "*batch M l"]
+    axes: Rotations
+    source_center: Vectors
+    target_center: Vectors
+    size: Float[Tensor, "*batch"]
+
+    def clouds(self, pose: RigidTransform) -> Pair:
+        """Both clouds in the common frame, the target brought there by the inverse of the pose."""
+        with full_precision(self.source):
+            return Pair(self.source, pose.inverse().apply(self.target))
+
+    def enter(self, target_from_source: RigidTransform) -> RigidTransform:
+        """``target_from_frame`` of a pose between the clouds as they came."""
+        with full_precision(self.source):
+            pose = target_from_source.to(self.source)
+            offset = pose.apply(self.source_center.unsqueeze(-2)).squeeze(-2) - self.target_center
+            return rigid_motion(pose.rotation @ self.axes, offset / self.size.unsqueeze(-1))
+
+    def leave(self, target_from_frame: RigidTransform) -> RigidTransform:
+        """The pose between the clouds as they came."""
+        with full_precision(self.source):
+            rotation = target_from_frame.rotation @ self.axes.mT
+            image = self.target_center + self.size.unsqueeze(-1) * target_from_frame.translation
+            return motion_between(self.source_center, image, rotation)
+
+    def repeat(self, count: int) -> CommonFrame:
+        """The same ``count`` times along a new last batch axis."""
+        axis = self.size.dim()
+        parts = (part.unsqueeze(axis) for part in self)
+        return CommonFrame(*(part.expand(*self.size.shape, count, *part.shape[axis + 1 :]) for part in parts))
+
+
+def solve_by_moments(canonical: Pair, resampled: Pair, features: Pair) -> RigidTransform:
+    """Motion between the resampled clouds: rotation from their moments, translation from their means."""
+    moments = (moment_matrix(center(cloud), rows) for cloud, rows in zip(resampled, features, strict=True))
+    rotation = solve_rotation(*moments)
+    return motion_between(centroid(resampled.source), centroid(resampled.target), rotation)
+
+
+def solve_by_displacement(canonical: Pair, resampled: Pair, features: Pair) -> RigidTransform:
+    """Motion that carries source points to where they were moved, and moved target points to where they were.
+
+    Least squares over both clouds; the mean feature of a point is its weight.
+    """
+    starts = torch.cat([canonical.source, resampled.target], -2)
+    ends = torch.cat([resampled.source, canonical.target], -2)
+    weights = torch.cat([rows.mean(-1) / rows.shape[-2] for rows in features], -1)
+    motion = solve_motion(starts, ends, weights)
+    return rigid_motion(motion.rotation, motion.translation)
+
+
+@torch.no_grad()
+def principal_poses(source: Source, target: Target, exchanges: Float[Tensor, "K 3 3"]) -> RigidTransform:
+    """Poses ``(*batch, K)`` that lay the source's principal frame on the target's, up to each exchange of axes."""
+    with full_precision(source):
+        return frame_poses(principal_frame(source), principal_frame(target), exchanges)
+
+
+@torch.no_grad()
+def nearest_frame_pose(source: Source, target: Target, exchanges: Float[Tensor, "K 3 3"]) -> RigidTransform:
+    """The one of :func:`principal_poses` with the least Chamfer distance."""
+    poses = principal_poses(source, target, exchanges)
+    with full_precision(source):
+        moved = poses.apply(source.unsqueeze(-3))
+    best = rank_by_chamfer(moved, target.unsqueeze(-3)).argmin(-1)
+    rotation = torch.take_along_dim(poses.rotation, best[..., None, None, None], -3).squeeze(-3)
+    translation = torch.take_along_dim(poses.translation, best[..., None, None], -2).squeeze(-2)
+    return rigid_motion(rotation, translation)

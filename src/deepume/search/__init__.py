@@ -1,0 +1,1 @@
+"""The default method, in the order in which a pair walks through it."""

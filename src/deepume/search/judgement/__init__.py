@@ -1,0 +1,1 @@
+"""What is said of an answer: rivals, symmetry, evidence, confidence."""

@@ -1,0 +1,1 @@
+"""The ways in which two clouds can be related, one file each."""

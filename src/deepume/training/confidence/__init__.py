@@ -1,0 +1,1 @@
+"""The fit of the confidence of the default method."""

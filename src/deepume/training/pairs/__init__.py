@@ -1,0 +1,1 @@
+"""Shapes and pairs for training, made on the device."""

@@ -1,0 +1,1 @@
+"""What decides a training run."""

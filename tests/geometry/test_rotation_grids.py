@@ -1,0 +1,109 @@
+import pytest
+import torch
+from hypothesis import given
+from torch import Tensor
+
+from deepume.geometry.frames import principal_frame
+from deepume.geometry.rotation import geodesic_angle
+from deepume.geometry.rotation_grids import (
+    axis_exchanges,
+    distinct_mask,
+    frame_poses,
+    frame_rotations,
+    paper_sign_changes,
+    poses_about,
+    rotation_grid,
+    sign_changes,
+    signed_permutations,
+)
+from deepume.transform import random_rotation, rotation_about_axis
+from strategies import batch_shapes, dtypes, generator, random_cloud, random_motion, seeds, worst
+from tolerances import SPECTRUM
+
+Batch = tuple[int, ...]
+
+
+def members(group: Tensor) -> set[tuple[float, ...]]:
+    return {tuple((each + 0.0).flatten().tolist()) for each in group}
+
+
+@pytest.mark.parametrize(
+    ("make", "order", "proper"),
+    [
+        (sign_changes, 4, True),
+        (axis_exchanges, 24, True),
+        (paper_sign_changes, 8, False),
+        (signed_permutations, 48, False),
+    ],
+)
+def test_exchanges_of_axes_are_groups(make, order: int, proper: bool) -> None:
+    group = make()
+    assert len(members(group)) == len(group) == order
+    products = (group[:, None] @ group[None]).flatten(0, 1)
+    assert members(products) == members(group) == members(group.mT)
+    signs = torch.linalg.det(group)
+    assert float(signs.sum()) == (order if proper else 0)
+    if proper:
+        assert torch.equal(group[0], torch.eye(3, dtype=torch.float64))
+
+
+def test_the_smaller_groups_are_in_the_larger() -> None:
+    assert members(sign_changes()) < members(axis_exchanges()) < members(signed_permutations())
+    assert members(sign_changes()) < members(paper_sign_changes()) < members(signed_permutations())
+
+
+@given(seed=seeds(), batch=batch_shapes(), dtype=dtypes())
+def test_one_pairing_of_the_frames_is_the_motion_itself(seed: int, batch: Batch, dtype: torch.dtype) -> None:
+    points, motion = random_cloud(seed, *batch, 400, dtype=dtype), random_motion(seed, *batch, dtype=dtype)
+    source, target = principal_frame(points), principal_frame(motion.apply(points))
+    poses = frame_poses(source, target, axis_exchanges())
+    assert poses.rotation.shape == (*batch, 24, 3, 3)
+    assert worst(poses[..., 0].rotation, motion.rotation) < SPECTRUM[dtype]
+    assert worst(poses[..., 0].apply(points), motion.apply(points)) < 3 * SPECTRUM[dtype]
+    backward = frame_rotations(target, source, axis_exchanges().mT)
+    assert worst(backward.mT, poses.rotation) < SPECTRUM[dtype]
+
+
+@given(seed=seeds(), batch=batch_shapes())
+def test_poses_carry_one_origin_to_the_other(seed: int, batch: Batch) -> None:
+    rotations = random_rotation(*batch, 5, generator=generator(seed))
+    source, target = random_cloud(seed, *batch), random_cloud(seed + 1, *batch)
+    poses = poses_about(rotations, source, target)
+    carried = poses.apply(source[..., None, None, :]).squeeze(-2)
+    assert worst(carried, target.unsqueeze(-2).expand_as(carried)) < 1e-12
+
+
+@pytest.mark.parametrize(("count", "covering_deg"), [(72, 58), (300, 36)])
+def test_the_grid_covers_all_rotations(count: int, covering_deg: float) -> None:
+    grid = rotation_grid(count)
+    assert grid.shape == (count, 3, 3)
+    assert worst(grid @ grid.mT, torch.eye(3, dtype=torch.float64)) < 1e-12
+    assert worst(grid[0], torch.eye(3, dtype=torch.float64)) < 1e-12
+    asked = random_rotation(3000, generator=generator(0))
+    nearest = torch.rad2deg(geodesic_angle(asked.unsqueeze(-3), grid).amin(-1))
+    assert nearest.max() < covering_deg
+    apart = geodesic_angle(grid.unsqueeze(-3), grid) + 4 * torch.eye(count)
+    assert torch.rad2deg(apart.min()) > covering_deg / 3
+
+
+@given(seed=seeds(), batch=batch_shapes())
+def test_distinct_candidates_are_the_greedy_choice(seed: int, batch: Batch) -> None:
+    rotations = random_rotation(*batch, 12, generator=generator(seed))
+    scores = torch.rand(*batch, 12, generator=generator(seed))
+    mask = distinct_mask(rotations, scores, angle=1.2)
+    assert mask.shape == scores.shape
+    for some_rotations, some_scores, kept in zip(
+        rotations.reshape(-1, 12, 3, 3), scores.reshape(-1, 12), mask.reshape(-1, 12), strict=True
+    ):
+        chosen: list[int] = []
+        for k in some_scores.argsort().tolist():
+            if all(geodesic_angle(some_rotations[k], some_rotations[j]) >= 1.2 for j in chosen):
+                chosen.append(k)
+        assert sorted(chosen) == kept.nonzero().flatten().tolist()
+
+
+def test_of_near_copies_the_best_is_kept() -> None:
+    angles = torch.tensor([0.0, 0.1, 0.2, 2.0], dtype=torch.float64)
+    rotations = rotation_about_axis(2, angles)
+    scores = torch.tensor([3.0, 1.0, 2.0, 9.0])
+    assert distinct_mask(rotations, scores, angle=0.15).tolist() == [False, True, False, True]

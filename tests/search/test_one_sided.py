@@ -1,0 +1,40 @@
+"""Clouds seen from one side have one layer from there; whole ones have two from everywhere."""
+
+import torch
+from torch import Tensor
+
+from deepume.alignment.indexed_cloud import PreparedCloud
+from deepume.search.judgement.one_sided import _pictures, hidden_share
+from strategies import generator, random_motion
+
+
+def sphere(n: int, seed: int) -> Tensor:
+    points = torch.randn(n, 3, generator=generator(seed), dtype=torch.float64)
+    return points / points.norm(dim=-1, keepdim=True)
+
+
+def hidden(points: Tensor) -> float:
+    return hidden_share(PreparedCloud(points - points.mean(0)))
+
+
+def test_of_a_sphere_many_neighbors_in_a_picture_are_on_the_other_side_of_a_hemisphere_few() -> None:
+    for count in (80, 1000):
+        wholes = [sphere(count, seed) for seed in range(8)]
+        halves = [whole[whole @ whole.new_tensor([0.6, 0.0, 0.8]) > 0] for whole in wholes]
+        many, few = (sum(map(hidden, clouds)) / 8 for clouds in (wholes, halves))
+        assert 0.25 < many < 0.5  # the least of 25 pictures
+        assert few < 0.1  # at the steep rim
+
+
+def test_it_turns_with_the_cloud_and_does_not_depend_on_its_size() -> None:
+    points = sphere(200, 1) * torch.tensor([1.0, 0.7, 0.4], dtype=torch.float64)
+    assert hidden(points) == hidden(random_motion(2).apply(points)) == hidden(100 * points)
+
+
+def test_pictures_are_taken_across_their_directions_which_exchanges_of_axes_leave_in_place() -> None:
+    directions, planes = _pictures()
+    assert directions.shape == (25, 3)
+    across = torch.cat([directions.unsqueeze(-1), planes], -1)
+    assert torch.allclose(across.mT @ across, torch.eye(3, dtype=torch.float64).expand(25, 3, 3), atol=1e-12)
+    turned = directions[:, [1, 2, 0]] * directions.new_tensor([1, -1, 1])
+    assert torch.allclose((turned @ directions.mT).abs().amax(-1), torch.ones(25, dtype=torch.float64))

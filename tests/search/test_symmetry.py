@@ -1,0 +1,107 @@
+"""Symmetry by name, and what it explains."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from deepume import Registration, RigidTransform, Symmetry, register
+from deepume.alignment.fit import Fit
+from deepume.datasets import make_shape
+from deepume.search.candidates import Candidates
+from deepume.search.finish import Finish, Sampling
+from deepume.search.judgement import comparison as judge
+from deepume.search.judgement.symmetry import explains, find_symmetry
+from deepume.search.pair import prepare_pair
+from deepume.transform import rotation_from_vector
+from strategies import generator, random_motion
+
+Z = torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64)
+
+
+def registered(family: str, n: int = 700) -> tuple[Registration, RigidTransform, Tensor]:
+    """Result, true motion, and the axes of the shape as the target has them."""
+    shape, motion = make_shape(family, generator=generator(2)), random_motion(6)
+    source, target = (shape.sample(n, generator=generator(k)) for k in (3, 4))
+    return register(source, motion.apply(target)), motion, shape.symmetry.axes @ motion.rotation.mT
+
+
+@pytest.mark.parametrize(
+    ("family", "order"), [("pyramid", 4), ("cone", 0), ("vase", 0), ("nut", 6), ("table", 2), ("tetrahedron", 3)]
+)
+def test_axes_and_orders_are_named(family: str, order: int) -> None:
+    result, _, axes = registered(family)
+    assert result.symmetry is not None
+    assert result.symmetry.orders[0] == order
+    assert float((result.symmetry.axes @ axes.mT).abs().max()) > 0.99
+    assert not bool(result.ambiguous)
+    words = "by any angle" if order == 0 else f"by 1/{order}"
+    assert f"looks the same when turned {words} about" in result.explain()
+
+
+@pytest.mark.parametrize("family", ["airplane", "chair", "body", "boat"])
+def test_an_object_without_symmetry_has_none(family: str) -> None:
+    result, _, _ = registered(family)
+    assert result.symmetry is not None
+    assert result.symmetry.orders == ()
+    assert "looks the same" not in result.explain()
+
+
+def test_every_pose_of_a_symmetric_object_that_is_called_equal_differs_by_a_symmetry() -> None:
+    result, motion, _ = registered("pyramid")
+    quarter = make_shape("pyramid", generator=generator(2)).symmetry.rotations()
+    for each in result.hypotheses:
+        turn = motion.rotation.mT @ each.target_from_source.rotation
+        nearest = float((turn - quarter).abs().amax((-2, -1)).min())
+        assert (nearest < 0.1) == bool(each.equivalent)
+
+
+def turn(axis: Tensor, degrees: float) -> Tensor:
+    return rotation_from_vector(torch.deg2rad(torch.tensor(degrees, dtype=torch.float64)) * axis)
+
+
+def test_a_symmetry_explains_its_own_turns_and_no_others() -> None:
+    x = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
+    fourfold = Symmetry(Z[None], (4,))
+    assert all(explains(fourfold, turn(Z, degrees)) for degrees in (0, 90, 180, 270, 93))
+    assert not any(explains(fourfold, turn(Z, degrees)) for degrees in (45, 60, 120))
+    assert not explains(fourfold, turn(x, 90))
+    vase = Symmetry(Z[None], (0,))
+    assert all(explains(vase, turn(Z, degrees)) for degrees in range(0, 360, 7))
+    assert not explains(vase, turn(x, 180))
+    cylinder = Symmetry(torch.stack([Z, x]), (0, 2))
+    assert explains(cylinder, turn(Z, 50) @ turn(x, 180))
+    assert not explains(cylinder, turn(x, 90))
+    assert explains(Symmetry(torch.stack([Z, x]), (0, 0)), random_motion(0).rotation)
+    assert not explains(Symmetry(torch.zeros(0, 3, dtype=torch.float64), ()), turn(Z, 90))
+
+
+def test_equals_that_symmetry_does_not_explain_are_ambiguous(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape = make_shape("pyramid", generator=generator(2))
+    pair, placement = prepare_pair(*(shape.sample(500, generator=generator(k)) for k in (3, 4)))
+    truth = placement.enter(RigidTransform.identity()[None])[0]
+    monkeypatch.setattr(judge, "explains_as_well", lambda scores, points: torch.ones_like(scores, dtype=torch.bool))
+    for degrees, expected in ((90, False), (180, False), (45, True), (120, True)):
+        turned = RigidTransform(turn(Z, degrees), torch.zeros(3, dtype=torch.float64)) @ truth
+        finish, rivals = Finish(Fit.of(pair, truth), Sampling.INDEPENDENT), Candidates.rank(pair, turned[None])
+        assert bool(judge.judge_poses(pair, finish, rivals).ambiguous) is expected
+
+
+def test_without_trials_only_turns_between_the_poses_at_hand_count() -> None:
+    shape = make_shape("vase", generator=generator(2))
+    pair, placement = prepare_pair(*(shape.sample(700, generator=generator(k)) for k in (3, 4)))
+    truth = placement.enter(RigidTransform.identity()[None])[0]
+    poses = RigidTransform.stack([truth, RigidTransform(turn(Z, 180), torch.zeros(3, dtype=torch.float64)) @ truth])
+    scores = pair.score(poses)
+    assert 0 in find_symmetry(pair, poses, scores).orders
+    assert find_symmetry(pair, poses, scores, trials=False).orders == (2,)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_that_hides_the_surface_does_not_hide_the_symmetry(seed: int) -> None:
+    shape, motion = make_shape("table", generator=generator(3)), random_motion(seed)
+    noise = 0.03 * torch.randn(2, 512, 3, generator=generator(seed), dtype=torch.float64)
+    source, target = (shape.sample(512, generator=generator(10 * seed + k)) + noise[k] for k in range(2))
+    result = register(source, motion.apply(target))
+    scores = [float(each.score) for each in result.hypotheses]
+    assert sum(bool(each.equivalent) for each in result.hypotheses) == 2
+    assert scores == sorted(scores), "a rival that fits better once it is finished is the answer"
