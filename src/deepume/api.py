@@ -11,10 +11,9 @@ from torch import Tensor
 
 from deepume.alignment.diagnosis import diagnose_pair
 from deepume.errors import CloudShapeError, CloudValueError, DeepumeError, DeviceError, require_known
-from deepume.geometry.clouds import check_cloud
+from deepume.geometry.clouds import check_cloud, subsample_random
 from deepume.geometry.neighbors import nearest
 from deepume.geometry.rotation import nearest_rotation
-from deepume.geometry.thinning import subsample_random
 from deepume.io import as_points
 from deepume.methods.auto import AUTO
 from deepume.methods.entry import Method, MethodEntry

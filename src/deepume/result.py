@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -71,6 +71,10 @@ class Diagnostics:
     """Wall-clock seconds per stage."""
 
 
+Combine = Callable[[Sequence[Any]], Any]
+"""Makes one value of several of the same kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class Registration:
     """Answer of a method for one pair, or for a batch of pairs.
@@ -103,6 +107,41 @@ class Registration:
     diagnostics: Diagnostics | None = None
     """Facts about the pair; None when a method was called directly, without :func:`deepume.register`."""
 
+    @classmethod
+    def of_ranked(
+        cls,
+        poses: RigidTransform,
+        scores: Float[Tensor, "*batch K"],
+        equivalent: Bool[Tensor, "*batch K"],
+        **known: Any,
+    ) -> Registration:
+        """The result that ranked poses ``(*batch, K)`` give: the first is the answer. ``known``: all other fields."""
+        ranks = range(scores.shape[-1])
+        hypotheses = tuple(Hypothesis(poses[..., k], scores[..., k], equivalent[..., k]) for k in ranks)
+        return cls(poses[..., 0], scores[..., 0], hypotheses=hypotheses, **known)
+
+    @classmethod
+    def combine(cls, results: Sequence[Registration], pose: Combine, value: Combine) -> Registration:
+        """One result of several with equally many hypotheses, field by field.
+
+        ``pose`` makes one of several motions, ``value`` one of several tensors. Symmetry and diagnostics, which are
+        neither, are those of the first.
+        """
+
+        def merged(parts: Sequence[Any]) -> Any:
+            return None if parts[0] is None else (pose if isinstance(parts[0], RigidTransform) else value)(parts)
+
+        def merge(parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+            return {name: merged([getattr(part, name) for part in parts]) for name in names}
+
+        ranks = zip(*(each.hypotheses for each in results), strict=True)
+        hypotheses = tuple(Hypothesis(**merge(rank, HYPOTHESIS_VALUES)) for rank in ranks)
+        return replace(results[0], hypotheses=hypotheses, **merge(results, RESULT_VALUES))
+
+    def convert(self, pose: Callable[[Any], Any], value: Callable[[Any], Any]) -> Registration:
+        """The same result with every motion and every tensor converted."""
+        return self.combine([self], lambda poses: pose(poses[0]), lambda values: value(values[0]))
+
     @property
     def scale(self) -> Tensor:
         """Target lengths over source lengths; 1 unless a similarity was asked for."""
@@ -134,22 +173,18 @@ class Registration:
         return _result_from_plain(json.loads(text))
 
 
+HYPOTHESIS_VALUES = tuple(each.name for each in fields(Hypothesis))
+RESULT_VALUES = tuple(
+    each.name for each in fields(Registration) if each.name not in ("hypotheses", "symmetry", "diagnostics")
+)
+"""Names of the fields that are a motion or a tensor."""
+
+
 def _pick(result: Registration, index: int) -> Registration:
     """One pair of a batch; candidates that only its neighbors have are left out."""
-    candidates = (
-        Hypothesis(each.target_from_source[index], each.score[index], each.equivalent[index])
-        for each in result.hypotheses
-    )
-    names = ("confidence", "residuals", "covariance", "spacings")
-    optional = {name: getattr(result, name) for name in names if getattr(result, name) is not None}
-    return replace(
-        result,
-        target_from_source=result.target_from_source[index],
-        score=result.score[index],
-        ambiguous=result.ambiguous[index],
-        hypotheses=tuple(each for each in candidates if each.score.dim() or each.score.isfinite()),
-        **{name: value[index] for name, value in optional.items()},
-    )
+    member = result.convert(lambda pose: pose[index], lambda value: value[index])
+    present = (each for each in member.hypotheses if each.score.dim() or each.score.isfinite())
+    return replace(member, hypotheses=tuple(present))
 
 
 def _pose_sentences(result: Registration) -> list[str]:
@@ -225,37 +260,28 @@ def _fields(value: object) -> dict[str, object]:
 
 
 def _result_from_plain(plain: dict) -> Registration:
-    symmetry, diagnostics = plain["symmetry"], plain["diagnostics"]
-    return Registration(
-        target_from_source=_transform_from_plain(plain["target_from_source"]),
-        score=_floats(plain["score"]),
-        ambiguous=torch.tensor(plain["ambiguous"]),
-        hypotheses=tuple(_hypothesis_from_plain(each) for each in plain["hypotheses"]),
-        confidence=_floats(plain["confidence"]),
-        symmetry=None
-        if symmetry is None
-        else Symmetry(_floats(symmetry["axes"]).reshape(-1, 3), tuple(symmetry["orders"])),
-        residuals=_floats(plain["residuals"]),
-        covariance=_floats(plain["covariance"]),
-        spacings=_floats(plain.get("spacings")),
-        diagnostics=None if diagnostics is None else _diagnostics_from_plain(diagnostics),
-    )
+    """Read field by field; what a file does not have was not estimated."""
+    special = {"hypotheses": _hypotheses, "symmetry": _symmetry, "diagnostics": _diagnostics}
+    values = {name: special.get(name, _value)(value) for name, value in plain.items() if value is not None}
+    return Registration(**values)
 
 
-def _transform_from_plain(plain: dict) -> RigidTransform:
-    return RigidTransform(*(_floats(plain[name]) for name in ("rotation", "translation", "scale")))
+def _value(plain: Any) -> Any:
+    """A motion, or a tensor: float64 unless it holds truth values."""
+    if isinstance(plain, dict):
+        return RigidTransform(*(_value(plain[name]) for name in ("rotation", "translation", "scale")))
+    values = torch.tensor(plain)
+    return values if values.dtype == torch.bool else torch.tensor(plain, dtype=torch.float64)
 
 
-def _hypothesis_from_plain(plain: dict) -> Hypothesis:
-    pose = _transform_from_plain(plain["target_from_source"])
-    return Hypothesis(pose, _floats(plain["score"]), torch.tensor(plain["equivalent"]))
+def _hypotheses(plain: list[dict]) -> tuple[Hypothesis, ...]:
+    return tuple(Hypothesis(**{name: _value(value) for name, value in each.items()}) for each in plain)
 
 
-def _diagnostics_from_plain(plain: dict) -> Diagnostics:
+def _symmetry(plain: dict) -> Symmetry:
+    return Symmetry(_value(plain["axes"]).double().reshape(-1, 3), tuple(plain["orders"]))
+
+
+def _diagnostics(plain: dict) -> Diagnostics:
     pairs = {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
     return Diagnostics(**{**plain, **pairs})
-
-
-def _floats(plain: Any) -> Any:
-    """A float64 tensor, or None for a field that was not estimated."""
-    return None if plain is None else torch.tensor(plain, dtype=torch.float64)

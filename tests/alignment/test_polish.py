@@ -12,7 +12,7 @@ from deepume.alignment import polish as refine
 from deepume.alignment.gicp import GicpSettings, refine_gicp
 from deepume.alignment.nearest_points import IcpSettings, Kernel, Residual, kernel_weights, refine_icp
 from deepume.alignment.polish import keep_better, polish
-from deepume.alignment.score import score_poses, surface_score
+from deepume.alignment.score import NEAREST, SURFACE, score_poses
 from deepume.datasets import make_shape
 from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.geometry.chamfer import chamfer_squared
@@ -202,16 +202,17 @@ def test_polish_never_makes_the_score_worse(n: int, allow_scale: bool) -> None:
     source, target, motion = chair(n, n)
     starts = RigidTransform.concatenate([nearby(motion, 0), random_motion(5, 4)])
     polished = polish(source, target, starts, allow_scale=allow_scale)
-    score = surface_score if n >= refine.DENSE_POINTS and not allow_scale else score_poses
-    before, after = (score(source, target, poses) for poses in (starts, polished))
+    measure = SURFACE if n >= refine.DENSE_POINTS and not allow_scale else NEAREST
+    before, after = (score_poses(source, target, poses, measure) for poses in (starts, polished))
     assert bool((after <= before + (0.1 if allow_scale else 1e-12)).all())
     assert after[:3].max() < before[:3].min()
 
 
-def test_keep_better_chooses_pose_by_pose() -> None:
+def test_keep_better_chooses_pose_by_pose(monkeypatch: pytest.MonkeyPatch) -> None:
     start, refined = random_motion(0, 3), random_motion(1, 3, scaled=True)
     cloud, scores = random_cloud(0, 10), torch.tensor([1.0, 1.0, 1.0, 0.5, 1.0, 2.0])
-    kept = keep_better(cloud, cloud, start, refined, lambda source, target, poses: scores)
+    monkeypatch.setattr(refine, "score_poses", lambda *_: scores)
+    kept = keep_better(cloud, cloud, start, refined, NEAREST)
     assert torch.equal(kept.matrix, torch.stack([refined.matrix[0], start.matrix[1], start.matrix[2]]))
 
 

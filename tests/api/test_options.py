@@ -25,7 +25,7 @@ def test_every_method_registers_unequal_sizes(method: str) -> None:
     assert result.diagnostics is not None
     assert result.diagnostics.method == method
     assert (result.diagnostics.source_size, result.diagnostics.target_size) == (150, 200)
-    assert set(result.diagnostics.seconds) == {"read", "normalize", "method", "refine", "residuals"}
+    assert {"read", "method", "residuals"} <= set(result.diagnostics.seconds)
     if method.startswith(("frames", "grid", "pca")):
         assert rotation_error_deg(result.target_from_source, motion) < 5
 

@@ -8,7 +8,6 @@ import pytest
 
 from deepume.api import list_methods
 from deepume.benchmark import SUITES, Suite, read_record, run_suite, to_markdown, write_record
-from deepume.benchmark.__main__ import main
 from deepume.benchmark.records.record import LEDGER, TEST_SETS, make_record
 from deepume.benchmark.rows.measure import measure_pair
 from deepume.benchmark.rows.references import REFERENCES
@@ -44,9 +43,9 @@ def test_the_default_method_gives_the_same_numbers_again_whoever_does_the_work()
 
 
 def test_a_row_does_not_depend_on_the_other_methods() -> None:
-    alone = run_suite(replace(SMALL, methods=("pca",)), None)
+    single = run_suite(replace(SMALL, methods=("pca",)), None)
     beside = [row for row in run_suite(SMALL, None) if row.method == "pca"]
-    assert figures_without_times(alone) == figures_without_times(beside)
+    assert figures_without_times(single) == figures_without_times(beside)
 
 
 def test_progress_hears_of_every_pair() -> None:
@@ -82,7 +81,7 @@ def test_unknown_methods_and_empty_suites_are_refused() -> None:
         replace(SMALL, methods=())
 
 
-def test_methods_that_lack_something_are_skipped_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_with_something_missing_are_skipped_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deepume.networks.weights_files.read_table", dict)
     load_network.cache_clear()
     monkeypatch.setitem(sys.modules, "kiss_matcher", None)
@@ -164,7 +163,7 @@ def test_intervals_hold_the_value_and_draw_whole_shapes() -> None:
         assert counts[2] == counts[3] == counts[4]
 
 
-def test_records_round_trip_and_looks_at_test_sets_are_counted(tmp_path: Path) -> None:
+def test_records_round_trip_and_runs_on_test_sets_are_counted(tmp_path: Path) -> None:
     rows = run_suite(SMALL, None)
     ledger = tmp_path / LEDGER
     record = make_record(SMALL, rows, "deepume benchmark small", ledger)
@@ -188,7 +187,7 @@ REFERENCE_ROWS = {"identity", "pca", "frames-gicp", "truth-gicp"}
 
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=lambda suite: suite.name)
-def test_every_table_has_rows_to_judge_it_by(suite: Suite) -> None:
+def test_every_table_has_rows_to_compare_with(suite: Suite) -> None:
     assert set(suite.methods) >= REFERENCE_ROWS
 
 
@@ -214,7 +213,7 @@ def test_published_records_are_complete(path: Path) -> None:
         assert record.date in (RESULTS / LEDGER).read_text()
 
 
-def test_a_method_that_states_its_confidence_is_held_to_it() -> None:
+def test_a_stated_confidence_is_compared_with_what_is_right() -> None:
     suite = replace(SMALL, methods=("auto", "auto-fast", "auto-unlearned", "pca"), pairs=2)
     for row in run_suite(suite, None):
         assert (set(row.figures) >= CONFIDENCE) == row.method.startswith("auto")
@@ -264,16 +263,19 @@ def test_large_classes_have_rows_of_their_own_and_small_ones_one_together(monkey
     assert sum(row.pairs for row in parts) == whole.pairs
 
 
-def test_the_plain_command_measures_and_keeps_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record = tmp_path / "record.json"
-    given = ["network", "--methods", "pca", "dcp", "--pairs", "2", "--record", str(record)]
-    assert main(given) == 0
-    printed = capsys.readouterr()
-    assert "| pca |" in printed.out
-    assert "skipped dcp" in printed.err
-    assert {row.method for row in read_record(record).rows} == {"pca"}
-    assert main(["nework"]) == 2
-    assert "Did you mean 'network'" in capsys.readouterr().err
+def test_the_lines_for_machines_without_the_command_line_measure_and_keep_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = re.search(r"```python\n(.*?)```", (RESULTS.parent / "docs" / "reproduction.md").read_text(), re.DOTALL)
+    assert lines is not None
+    few = SUITES["quick"].narrowed(methods=("identity", "pca", "dcp"), points=(64,), pairs=2)
+    monkeypatch.setitem(SUITES, "T2", replace(few, name="T2"))
+    monkeypatch.chdir(tmp_path)
+    exec(lines[1].replace('"cuda"', '"cpu"'), {})
+    printed = capsys.readouterr().out
+    assert "| pca |" in printed
+    assert "dcp" in printed
+    assert {row.method for row in read_record(tmp_path / "results" / "T2.json").rows} == {"identity", "pca"}
 
 
 def test_resampling_is_measured_in_the_unit_of_the_clouds_and_shown_where_it_is() -> None:

@@ -92,9 +92,7 @@ def interrupt_after(pairs: int, path: Path, commit: str) -> None:
         run_suite(QUICK, None, hear, kept=Kept(path, QUICK.name, commit))
 
 
-def test_an_interrupted_run_is_taken_up_and_gives_the_same_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_goes_on_and_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "small.json"
     interrupt_after(12, path, "abc")
     with path.with_name(path.name + SUFFIX).open("a") as file:
@@ -111,7 +109,7 @@ def test_an_interrupted_run_is_taken_up_and_gives_the_same_rows(
 @pytest.mark.parametrize(
     ("suite", "commit"), [("small", "abd"), ("smal", "abc"), ("small", "abc-dirty"), ("small", "")]
 )
-def test_what_other_code_or_another_suite_left_is_not_taken_up(tmp_path: Path, suite: str, commit: str) -> None:
+def test_what_other_code_or_another_suite_left_is_not_used(tmp_path: Path, suite: str, commit: str) -> None:
     path = tmp_path / "small.json"
     interrupt_after(12, path, commit if commit in ("abc-dirty", "") else "abc")
     kept = Kept(path, suite, commit)
@@ -136,7 +134,7 @@ def read_record_after(session: Session, name: str, folder: Path) -> Record:
     return read_record(folder / f"{name}.json")
 
 
-def test_a_session_taken_up_does_not_measure_what_it_has_recorded(tmp_path: Path) -> None:
+def test_a_continued_session_does_not_measure_what_it_has_recorded(tmp_path: Path) -> None:
     first, again = (Session("deepume benchmark T2 T3", record=tmp_path, commit="abc") for _ in range(2))
     before = read_record_after(first, "T2", tmp_path)
     assert before.commit == "abc"
@@ -158,7 +156,7 @@ def test_a_sweep_changes_its_parameter_and_nothing_else() -> None:
     assert {row.law for row in swept} == {Law.EULER_FULL}
 
 
-def test_an_updated_record_has_new_rows_of_some_methods_and_tells_whence_the_others_are(tmp_path: Path) -> None:
+def test_an_updated_record_has_new_rows_of_some_methods_and_says_which_run_the_others_are_of(tmp_path: Path) -> None:
     path = tmp_path / "small.json"
     Session("first", record=path, commit="a" * 12).run(QUICK)
     again = QUICK.narrowed(methods=("pca",))

@@ -76,7 +76,7 @@ def test_published_figures_appear_in_the_column_next_to_ours() -> None:
     assert "paper" not in make_tables([row_of("pca")])[0].head
 
 
-def test_the_best_is_bold_the_second_underlined_and_the_floor_out_of_competition() -> None:
+def test_the_best_is_bold_the_second_underlined_and_the_floor_does_not_compete() -> None:
     errors = {"pca": 3.0, "ume": 1.0, "icp": 2.0, "frames-gicp": 1.0, "truth-gicp": 0.1}
     rows = [
         row_of(name, figures=FIGURES | {"rotation_median_deg": Figure(value, value, value)})
@@ -110,7 +110,7 @@ def test_every_suite_of_the_paper_runs_on_procedural_shapes(name: str) -> None:
     assert {row.method for row in rows} == {"identity", "truth-icp", "paper-mlp-head"}
 
 
-def test_every_table_of_the_paper_has_the_rows_it_is_judged_by() -> None:
+def test_every_table_of_the_paper_has_the_rows_to_compare_with() -> None:
     for suite in TABLES:
         assert {"identity", "pca", "frames-gicp", "auto", "truth-gicp", "deepume-paper"} <= set(suite.methods)
         assert {each.law for each in suite.conditions()} == {Law.EULER_60 if suite.name == "T3" else Law.EULER_FULL}

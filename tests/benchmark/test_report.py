@@ -24,7 +24,7 @@ def small(name: str) -> Suite:
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
-def test_every_figure_is_drawn_from_rows_alone_and_the_same_each_time(name: str) -> None:
+def test_every_figure_is_drawn_only_from_rows_and_the_same_each_time(name: str) -> None:
     suite = small(name)
     rows = run_suite(replace(suite, methods=("identity", "half-turn-gicp")), None)
     picture = draw_figure(name, rows)

@@ -86,7 +86,7 @@ def becomes(opened: Watched, before: np.ndarray) -> bool:
     return eventually(opened, lambda: not changed(screen(opened), before))
 
 
-def test_it_loads_from_this_machine_alone_and_shows_both_clouds(opened: Watched, viewer: LiveViewer) -> None:
+def test_it_loads_only_from_this_machine_and_shows_both_clouds(opened: Watched, viewer: LiveViewer) -> None:
     assert opened.errors == []
     assert viewer.address.startswith("http://127.0.0.1:")
     assert all(url.startswith((viewer.address, f"blob:{viewer.address}", "data:")) for url in opened.requests)

@@ -1,4 +1,5 @@
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -6,6 +7,9 @@ import pytest
 
 from deepume import __version__, list_methods
 from deepume.benchmark import read_record
+from deepume.networks.weights_files import load_weights
+
+SOURCE = Path(__file__).parents[2] / "src"
 
 
 def test_demo_writes_files_a_picture_and_a_small_error(run, tmp_path: Path) -> None:
@@ -35,7 +39,7 @@ def test_demo_of_an_unknown_shape_lists_the_known(run, tmp_path: Path) -> None:
     assert "Did you mean 'airplane'" in outcome.err
 
 
-def test_the_version_is_told(run) -> None:
+def test_the_version_is_printed(run) -> None:
     outcome = run("--version")
     assert (outcome.code, outcome.out) == (0, f"deepume {__version__}\n")
 
@@ -46,7 +50,7 @@ def test_methods_lists_every_method(run) -> None:
     assert all(name in outcome.out for name in list_methods())
 
 
-def test_methods_tells_what_is_missing_and_how_to_get_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_says_what_is_missing_and_how_to_get_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deepume.networks.weights_files.read_table", dict)
     monkeypatch.setattr("deepume.api.find_spec", lambda name: None)
     lines = run("methods").out.splitlines()
@@ -57,7 +61,7 @@ def test_methods_tells_what_is_missing_and_how_to_get_it(run, monkeypatch: pytes
     assert "frames-gicp" not in remedies
 
 
-def test_info_counts_what_is_in_the_way(run, tmp_path: Path) -> None:
+def test_info_counts_invalid_and_repeated_points(run, tmp_path: Path) -> None:
     path = tmp_path / "cloud.xyz"
     path.write_text("0 0 0\n1 0 0\n1 0 0\n0 2 0\nnan 0 0\n")
     facts = dict(
@@ -91,10 +95,13 @@ def test_a_small_benchmark_prints_its_table_and_keeps_a_record(run, tmp_path: Pa
         "--markdown",
         "--record",
         path,
+        "--commit",
+        "0123abc",
     )
     assert outcome.code == 0
     assert "**procedural, zero, haar, 64 points, 2 pairs**" in outcome.out
     record = read_record(path)
+    assert record.commit == "0123abc"
     assert [row.method for row in record.rows] == ["identity", "pca"] * 3
     assert json.loads(path.read_text())["test_runs_before"] == 0
 
@@ -112,8 +119,24 @@ def test_training_says_what_a_missing_recipe_is(run, tmp_path: Path) -> None:
     assert "Did you mean 'default'" in outcome.err
 
 
+def test_the_command_line_is_a_module_too(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "deepume.cli.main", "train", "tniy", "--out", str(tmp_path)]
+    found = subprocess.run(command, env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
+    assert found.returncode == 2
+    assert "Did you mean 'tiny'" in found.stderr
+
+
+def test_a_small_training_leaves_weights_with_its_commit_and_its_log(run, tmp_path: Path) -> None:
+    words = ("--change", "steps=4", "--log-every", 2, "--commit", "0123abc", "--quiet")
+    outcome = run("train", "tiny", "--out", tmp_path, *words)
+    assert (outcome.code, outcome.out.split(":")[0]) == (0, str(tmp_path / "tiny.safetensors"))
+    assert load_weights(tmp_path / "tiny.safetensors").card.commit == "0123abc"
+    events = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())
+    assert [event["step"] for event in events if event["event"] == "train"] == [2, 4]
+
+
 @pytest.mark.parametrize("command", ["register", "view", "demo", "info", "methods", "weights", "benchmark", "train"])
-def test_help_teaches(run, command: str) -> None:
+def test_every_command_has_help(run, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.code == 0
     assert "usage: deepume" in outcome.out

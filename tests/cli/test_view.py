@@ -26,7 +26,7 @@ def served(files) -> Iterator[tuple[subprocess.Popen[str], str]]:
     process.kill()
 
 
-def test_view_serves_a_page_to_this_machine_alone_and_stops_on_ctrl_c(served) -> None:
+def test_view_serves_a_page_to_this_machine_only_and_stops_on_ctrl_c(served) -> None:
     process, address = served
     with urllib.request.urlopen(address) as page:
         assert b"<html" in page.read().lower()

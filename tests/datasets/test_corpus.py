@@ -58,7 +58,7 @@ def test_training_and_validation_divide_the_open_shapes(folder: Path) -> None:
     assert all(is_validation(name) for name in names[1])
 
 
-def test_validation_is_five_percent_and_depends_on_the_name_alone() -> None:
+def test_validation_is_five_percent_and_depends_only_on_the_name() -> None:
     names = [f"some/shape_{k}.obj" for k in range(20_000)]
     held = [name for name in names if is_validation(name)]
     assert len(held) / 20_000 == pytest.approx(0.05, abs=0.005)
@@ -90,14 +90,14 @@ def test_stanford_scans_are_labeled_by_object(folder: Path) -> None:
     assert object_of("drill_1.6mm_0_cyb") == "drill"
 
 
-def test_stack_holds_every_cloud_for_training(folder: Path) -> None:
+def test_one_tensor_holds_every_cloud_for_training(folder: Path) -> None:
     research = PackSet("research", [folder / "train_research.npz"])
-    stack = research.stack()
-    assert stack.shape == (5, 64, 3)
-    assert stack.dtype == torch.float32
-    assert (stack[2].double() - research.cloud(2)).abs().max() < 1e-6
+    tensor = research.as_tensor()
+    assert tensor.shape == (5, 64, 3)
+    assert tensor.dtype == torch.float32
+    assert (tensor[2].double() - research.cloud(2)).abs().max() < 1e-6
     with pytest.raises(FileFormatError, match="differ in size"):
-        PackSet("faust", [folder / "faust.npz"]).stack()
+        PackSet("faust", [folder / "faust.npz"]).as_tensor()
 
 
 def test_pairs_of_a_pack(folder: Path) -> None:

@@ -18,7 +18,7 @@ def angles_deg(rotation: Tensor) -> Tensor:
 
 
 def euler_zyx_deg(rotation: Tensor) -> Tensor:
-    """Angles of ``Rz Ry Rx``: the order in which the paper's metric takes rotations apart."""
+    """Angles of ``Rz Ry Rx``: the order in which the paper's metric decomposes rotations."""
     y = -rotation[..., 2, 0].clamp(-1, 1).asin()
     x = torch.atan2(rotation[..., 2, 1], rotation[..., 2, 2])
     z = torch.atan2(rotation[..., 1, 0], rotation[..., 0, 0])

@@ -72,7 +72,7 @@ def test_neither_order_nor_workers_nor_the_global_seed_matter() -> None:
             assert same(pair, plain[key])
 
 
-def test_making_a_pair_leaves_the_global_generator_alone() -> None:
+def test_making_a_pair_does_not_change_the_global_generator() -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)

@@ -47,7 +47,7 @@ def test_pairs_of_two_different_families() -> None:
     assert first.rpartition("_")[0] != second.rpartition("_")[0]
 
 
-def test_generators_depend_on_the_text_alone() -> None:
+def test_generators_depend_only_on_the_text() -> None:
     draws = [torch.rand(4, generator=generator_for(text)) for text in ("a", "a", "b")]
     assert torch.equal(draws[0], draws[1])
     assert not torch.equal(draws[0], draws[2])

@@ -3,11 +3,12 @@
 import pytest
 import torch
 
-from deepume.alignment.indexed_cloud import PreparedCloud
 from deepume.datasets import ProceduralSet, open_set
 from deepume.datasets.one_sided_scans import ScanSet
-from deepume.geometry.thinning import subsample_random
+from deepume.geometry.clouds import subsample_random
+from deepume.geometry.searchable import IndexedCloud
 from deepume.search.judgement.one_sided import hidden_share
+from framed_pairs import POLICY
 from strategies import generator, random_cloud, worst
 
 
@@ -55,7 +56,10 @@ def test_a_scan_hides_less_of_itself_than_its_shape_does() -> None:
     whole = ProceduralSet(points=4000, seed=4)
     scans = ScanSet(whole, "some-scans")
     hidden = [
-        [hidden_share(PreparedCloud(subsample_random(each.cloud(k), 200, generator=generator(k)))) for k in range(8)]
+        [
+            hidden_share(IndexedCloud(subsample_random(each.cloud(k), 200, generator=generator(k))), POLICY.evidence)
+            for k in range(8)
+        ]
         for each in (scans, whole)
     ]
     assert sum(hidden[0]) < 0.5 * sum(hidden[1])

@@ -186,7 +186,7 @@ def test_a_batch_has_the_shapes_and_statistics_of_its_members(scenario: Scenario
 
 
 @pytest.mark.parametrize("scenario", BATCHED)
-def test_members_of_a_batch_are_drawn_apart(scenario: Scenario) -> None:
+def test_members_of_a_batch_are_drawn_independently(scenario: Scenario) -> None:
     cloud = ball(points=1024).expand(3, 1024, 3)
     source, target = draw_clouds(scenario, cloud, 128, generator=generator())
     assert not torch.equal(source[0], source[1])

@@ -56,7 +56,7 @@ def test_unknown_families_name_the_closest() -> None:
 
 
 @pytest.mark.parametrize("family", list_families())
-def test_shapes_are_normalized_and_depend_on_the_generator_alone(family: str) -> None:
+def test_shapes_are_normalized_and_depend_only_on_the_generator(family: str) -> None:
     shape, again, other = (make_shape(family, generator=generator(seed)) for seed in (3, 3, 4))
     assert torch.equal(shape.mesh.vertices, again.mesh.vertices)
     assert family in FIXED or not torch.equal(shape.mesh.vertices, other.mesh.vertices)

@@ -5,10 +5,18 @@ from torch import Tensor
 
 from deepume.datasets.pairs.scenarios import density
 from deepume.errors import CloudShapeError, CloudValueError
-from deepume.geometry.clouds import center, centroid, check_cloud, rms_radius, to_unit_sphere
+from deepume.geometry.clouds import (
+    center,
+    centroid,
+    check_cloud,
+    rms_radius,
+    subsample_farthest,
+    subsample_random,
+    subsample_voxel,
+    to_unit_sphere,
+)
 from deepume.geometry.neighbors import nearest
 from deepume.geometry.spacing import area_weights, point_spacing
-from deepume.geometry.thinning import subsample_farthest, subsample_random, subsample_voxel
 from strategies import batch_shapes, dtypes, generator, random_cloud, random_motion, seeds, worst
 from tolerances import ROUNDING
 

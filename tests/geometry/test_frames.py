@@ -3,8 +3,7 @@ import torch
 from hypothesis import given
 from torch import Tensor
 
-from deepume.geometry.frames import principal_frame
-from deepume.geometry.normals import local_normals
+from deepume.geometry.frames import local_normals, principal_frame
 from deepume.geometry.spacing import area_weights
 from strategies import batch_shapes, dtypes, generator, random_cloud, random_motion, seeds, worst
 from tolerances import ROUNDING, SPECTRUM

@@ -3,20 +3,19 @@ import torch
 from hypothesis import given
 from torch import Tensor
 
-from deepume.geometry.frames import principal_frame
-from deepume.geometry.rotation import geodesic_angle
-from deepume.geometry.rotation_grids import (
+from deepume.geometry.frames import (
     axis_exchanges,
-    distinct_mask,
     frame_poses,
     frame_rotations,
     paper_sign_changes,
     poses_about,
-    rotation_grid,
+    principal_frame,
     sign_changes,
     signed_permutations,
 )
-from deepume.transform import random_rotation, rotation_about_axis
+from deepume.geometry.rotation import geodesic_angle
+from deepume.geometry.rotation_grids import rotation_grid
+from deepume.transform import random_rotation
 from strategies import batch_shapes, dtypes, generator, random_cloud, random_motion, seeds, worst
 from tolerances import SPECTRUM
 
@@ -84,26 +83,3 @@ def test_the_grid_covers_all_rotations(count: int, covering_deg: float) -> None:
     assert nearest.max() < covering_deg
     apart = geodesic_angle(grid.unsqueeze(-3), grid) + 4 * torch.eye(count)
     assert torch.rad2deg(apart.min()) > covering_deg / 3
-
-
-@given(seed=seeds(), batch=batch_shapes())
-def test_distinct_candidates_are_the_greedy_choice(seed: int, batch: Batch) -> None:
-    rotations = random_rotation(*batch, 12, generator=generator(seed))
-    scores = torch.rand(*batch, 12, generator=generator(seed))
-    mask = distinct_mask(rotations, scores, angle=1.2)
-    assert mask.shape == scores.shape
-    for some_rotations, some_scores, kept in zip(
-        rotations.reshape(-1, 12, 3, 3), scores.reshape(-1, 12), mask.reshape(-1, 12), strict=True
-    ):
-        chosen: list[int] = []
-        for k in some_scores.argsort().tolist():
-            if all(geodesic_angle(some_rotations[k], some_rotations[j]) >= 1.2 for j in chosen):
-                chosen.append(k)
-        assert sorted(chosen) == kept.nonzero().flatten().tolist()
-
-
-def test_of_near_copies_the_best_is_kept() -> None:
-    angles = torch.tensor([0.0, 0.1, 0.2, 2.0], dtype=torch.float64)
-    rotations = rotation_about_axis(2, angles)
-    scores = torch.tensor([3.0, 1.0, 2.0, 9.0])
-    assert distinct_mask(rotations, scores, angle=0.15).tolist() == [False, True, False, True]

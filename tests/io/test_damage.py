@@ -139,7 +139,7 @@ def test_a_warning_of_a_reader_is_held_back(tmp_path, monkeypatch, recwarn, capl
     assert not caplog.records
 
 
-def test_threads_read_at_once_and_leave_the_filters_alone(tmp_path):
+def test_threads_read_at_once_and_leave_the_filters_as_they_were(tmp_path):
     path = write_bytes(tmp_path, "a.stl", valid_file(".stl"))
     before, found = list(warnings.filters), []
     threads = [threading.Thread(target=lambda: found.append(io.read_points(path))) for _ in range(8)]

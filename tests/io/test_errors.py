@@ -117,7 +117,7 @@ def test_damaged_ply_says_where(tmp_path, content, reason):
     assert message.endswith("Export or copy it again.")
 
 
-def test_failed_reading_leaves_the_file_alone(tmp_path):
+def test_failed_reading_leaves_the_file_as_it_was(tmp_path):
     for name in ("a.e57", "a.las"):
         path = write_bytes(tmp_path, name, (b"ASTM-E57" if name == "a.e57" else b"LASF") + bytes(3000))
         read_error(path)

@@ -7,8 +7,7 @@ from torch import Tensor
 from deepume.alignment.score import score_poses
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.pairs.seeds import generator_for
-from deepume.geometry.frames import principal_frame
-from deepume.geometry.rotation_grids import frame_poses, sign_changes
+from deepume.geometry.frames import frame_poses, principal_frame, sign_changes
 from deepume.methods.auto import AUTO
 from deepume.methods.claims import (
     LAWS,

@@ -4,19 +4,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepume.alignment.score import best_distinct, score_poses
+from deepume.alignment.ranking import best_distinct
+from deepume.alignment.score import score_poses
 from deepume.api import register
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.datasets.pairs.seeds import generator_for
+from deepume.geometry.frames import sign_changes
 from deepume.geometry.rotation import geodesic_angle
-from deepume.geometry.rotation_grids import sign_changes
 from deepume.geometry.unit_sphere import to_unit_pair
 from deepume.methods.claims import check_method, check_proper
 from deepume.methods.entry import Claim
-from deepume.methods.learned import LEARNED, DefaultNetwork, search_frames, settle_copies
+from deepume.methods.learned import LEARNED, DefaultNetwork, refine_copies, search_frames
 from deepume.networks.deepume import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME, nearest_frame_pose
-from deepume.networks.loading import load_network, sharpen
+from deepume.networks.loading import load_network, to_double
 from deepume.networks.weights_files import FileState, list_weights
 from deepume.transform import RigidTransform, rotation_about_axis
 
@@ -65,22 +66,22 @@ def test_the_last_word_on_noisy_copies_is_shared_with_their_moments_and_on_other
     for target, is_copy in ((copy, True), (other, False), (sampled, False), (shared, False)):
         start = motion if target is shared else near
         given = RigidTransform.stack([start, far, start])
-        found = settle_copies(source, target, given, start)
+        found = refine_copies(source, target, given, start)
         assert torch.equal(found[1].matrix, far.matrix)
         assert bool((found[0].matrix != start.matrix).any()) is is_copy
         assert torch.equal(found[2].matrix, found[0].matrix)
 
 
-def test_the_default_network_settles_copies_so() -> None:
+def test_the_default_network_refines_copies_so() -> None:
     source, _, motion = make_clouds("quadruped", 400, 400)
     target = motion.apply(source) + 0.02 * torch.randn(400, 3, generator=generator_for("noise"), dtype=torch.float64)
     network = load_network(DeepUME, DeepUMEConfig, "deepume", torch.device("cpu"))
     clouds = source.float(), target.float()
     found = search_frames(network, *clouds)
     best = best_distinct(found, score_poses(*clouds, found), 1)[0]
-    last = sharpen(network.settle(*clouds, best), source)
+    last = to_double(network.average_signs(*clouds, best), source)
     answer = DefaultNetwork()(source, target).target_from_source
-    expected = settle_copies(source, target, last[None], last)[0]
+    expected = refine_copies(source, target, last[None], last)[0]
     assert torch.allclose(answer.matrix, expected.matrix, atol=1e-6)
     assert not torch.allclose(answer.matrix, last.matrix, atol=1e-6)
 

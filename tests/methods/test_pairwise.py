@@ -1,8 +1,8 @@
 import torch
 from hypothesis import given
 
-from deepume.alignment.pairwise import map_pairs
 from deepume.geometry.rotation import solve_motion
+from deepume.methods.pairwise import map_pairs
 from strategies import batch_shapes, random_cloud, random_motion, seeds, worst
 
 

@@ -8,9 +8,9 @@ import torch
 
 from deepume.errors import UnknownNameError
 from deepume.geometry.chamfer import chamfer_squared, rank_by_chamfer
+from deepume.geometry.frames import axis_exchanges, sign_changes
 from deepume.geometry.moments import moment_matrix
 from deepume.geometry.rotation import solve_rotation
-from deepume.geometry.rotation_grids import axis_exchanges, sign_changes
 from deepume.networks.deepume import DeepUME, DeepUMEConfig, Head, PaperConfig, PaperDeepUME, PaperHead, Resampling
 from deepume.transform import RigidTransform
 from pairs import disturb, largest_difference, random_motion, seeded, skewed_cloud
@@ -97,7 +97,7 @@ def test_identical_clouds_give_the_identity(model):
         assert largest_difference(answer, RigidTransform.identity()) < 1e-9
 
 
-def test_the_exact_copy_is_found_from_frames_alone(model):
+def test_the_exact_copy_is_found_from_frames_only(model):
     source, motion = skewed_cloud(100, seed=1), random_motion(seed=2)
     assert largest_difference(model(source, motion.apply(source)).target_from_source, motion) < 1e-9
 
@@ -145,16 +145,16 @@ def test_hypotheses_are_what_single_frames_give(model, exchanges):
     assert min(gaps) < 1e-9
 
 
-def test_a_settled_pose_is_the_mean_of_what_single_frames_give(model):
+def test_a_pose_averaged_over_signs_is_the_mean_of_what_single_frames_give(model):
     source, target, start = skewed_cloud(2, 60, seed=1), skewed_cloud(2, 50, seed=2), random_motion(2, seed=3)
     single = [model(source, target, start, passes=1, exchange=sign).target_from_source for sign in sign_changes()]
     rotations = torch.stack([each.rotation for each in single])
     assert (rotations - rotations[0]).abs().max() > 1e-3, "signs that do not matter need no mean"
-    settled, middle = model.settle(source, target, start), source.mean(-2, keepdim=True)
-    stretch = settled.rotation.mT @ rotations.mean(0)
+    averaged, middle = model.average_signs(source, target, start), source.mean(-2, keepdim=True)
+    stretch = averaged.rotation.mT @ rotations.mean(0)
     assert torch.allclose(stretch, stretch.mT, atol=1e-9)
     images = torch.stack([each.apply(middle) for each in single])
-    assert torch.allclose(settled.apply(middle), images.mean(0), atol=1e-9)
+    assert torch.allclose(averaged.apply(middle), images.mean(0), atol=1e-9)
 
 
 def test_turning_the_common_frame_keeps_the_exact_copy(model):
@@ -187,7 +187,7 @@ def test_half_precision_outside_the_closed_form_changes_little():
     assert torch.allclose(half.rotation @ half.rotation.mT, torch.eye(3), atol=1e-5)
 
 
-def test_half_precision_leaves_the_coordinates_of_the_papers_network_alone():
+def test_half_precision_does_not_change_the_coordinates_of_the_papers_network():
     torch.manual_seed(0)
     model = PaperDeepUME(PaperConfig(feature_dim=16, neighbors=8)).train()
     source, target = skewed_cloud(300, seed=1, dtype=torch.float32), skewed_cloud(280, seed=2, dtype=torch.float32)

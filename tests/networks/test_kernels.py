@@ -1,6 +1,6 @@
 """Every kernel against the plain function that defines it.
 
-Needs Triton, and a GPU or Triton's interpreter: ``TRITON_INTERPRET=1 python -m pytest tests/kernels``.
+Needs Triton, and a GPU or Triton's interpreter: ``TRITON_INTERPRET=1 python -m pytest tests/networks/test_kernels.py``.
 """
 
 import os
@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.nn.functional import batch_norm, layer_norm
 
-import deepume.geometry.neighbors
+import deepume
 from deepume.geometry.neighbors import brute_indices
 from deepume.networks.features import EDGE_WIDTHS
 
@@ -26,7 +26,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 def load_kernels(name: str) -> ModuleType:
     """A module of kernels as it is: the runtime type checks of the tests would wrap what Triton must read."""
-    spec = spec_from_file_location(name, Path(deepume.geometry.neighbors.__file__).parent / f"{name}.py")
+    spec = spec_from_file_location(Path(name).name, Path(deepume.__file__).parent / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -45,7 +45,7 @@ def gradients(output: torch.Tensor, *inputs: torch.Tensor) -> tuple[torch.Tensor
 
 @pytest.mark.parametrize(("count", "size", "k"), [(30, 50, 8), (17, 33, 16), (40, 40, 1), (20, 2500, 1), (5, 4000, 3)])
 def test_neighbors_are_those_of_brute_force(count: int, size: int, k: int) -> None:
-    search_nearest = load_kernels("nearest").search_nearest
+    search_nearest = load_kernels("geometry/nearest_kernel").search_nearest
     queries, points = draw(3, count, 3), draw(3, size, 3, seed=1)
     squared, indices = search_nearest(queries, points, k)
     assert torch.equal(indices, brute_indices(queries.double(), points.double(), k))
@@ -54,14 +54,14 @@ def test_neighbors_are_those_of_brute_force(count: int, size: int, k: int) -> No
 
 
 def test_of_points_in_one_place_each_is_found_once() -> None:
-    search_nearest = load_kernels("nearest").search_nearest
+    search_nearest = load_kernels("geometry/nearest_kernel").search_nearest
     _, indices = search_nearest(draw(1, 4, 3), torch.zeros(1, 6, 3, device=DEVICE), 6)
     assert torch.equal(indices.sort(-1).values, torch.arange(6, device=DEVICE).expand(1, 4, 6))
 
 
 @pytest.mark.parametrize("width", [32, 96, 128])
 def test_token_norm_is_layer_norm_with_its_gradient(width: int) -> None:
-    normalize_tokens = load_kernels("token_norm").normalize_tokens
+    normalize_tokens = load_kernels("networks/kernels/token_norm").normalize_tokens
     inputs = draw(3, 700, width, gradient=True), draw(width, seed=1, gradient=True), draw(width, seed=2, gradient=True)
     ours, theirs = normalize_tokens(*inputs, 1e-5), layer_norm(inputs[0], (width,), *inputs[1:], 1e-5)
     torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
@@ -70,7 +70,7 @@ def test_token_norm_is_layer_norm_with_its_gradient(width: int) -> None:
 
 
 def test_pooled_neighbors_are_maxima_with_their_gradient() -> None:
-    pool_neighbors = load_kernels("neighborhood").pool_neighbors
+    pool_neighbors = load_kernels("networks/kernels/neighborhood").pool_neighbors
     edges = draw(2, 33, 7, 96, gradient=True)
     ours, theirs = pool_neighbors(edges), edges.amax(-2)
     assert torch.equal(ours, theirs)
@@ -79,7 +79,7 @@ def test_pooled_neighbors_are_maxima_with_their_gradient() -> None:
 
 @pytest.mark.parametrize("keep_edges", [True, False])
 def test_normalized_and_pooled_edges_are_those_of_batch_norm(keep_edges: bool) -> None:
-    normalize_and_pool = load_kernels("edge_norm").normalize_and_pool
+    normalize_and_pool = load_kernels("networks/kernels/edge_norm").normalize_and_pool
     mapped = draw(37, 5, 96, gradient=True)
     inputs = mapped, draw(96, seed=1, gradient=True), draw(96, seed=2, gradient=True)
     ours = normalize_and_pool(*inputs, 1e-5, keep_edges)
@@ -97,7 +97,7 @@ def test_normalized_and_pooled_edges_are_those_of_batch_norm(keep_edges: bool) -
 
 
 def test_pooled_edge_layers_are_those_of_a_dgcnn() -> None:
-    pool_edges = load_kernels("edges").pool_edges
+    pool_edges = load_kernels("networks/kernels/edges").pool_edges
     of_neighbor, of_center = draw(70, 64).half(), draw(70, 64, seed=1).half()
     graph = torch.randint(70, (70, 6), generator=torch.Generator().manual_seed(2)).to(DEVICE)
     sizes = list(pairwise(EDGE_WIDTHS))

@@ -9,7 +9,7 @@ from torch import Tensor
 from deepume.datasets import Law, draw_motion, make_shape
 from deepume.datasets.pairs.seeds import generator_for
 from deepume.errors import CloudShapeError
-from deepume.geometry.thinning import subsample_farthest
+from deepume.geometry.clouds import subsample_farthest
 from deepume.methods.claims import check_method, check_proper
 from deepume.methods.entry import Claim
 from deepume.methods.table import NETWORKS

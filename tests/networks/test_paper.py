@@ -6,7 +6,7 @@ from deepume.networks.paper import PaperDeepUME, ProperPaperDeepUME
 from pairs import skewed_cloud
 
 
-def test_eight_sign_patterns_let_a_mirror_in_and_four_do_not():
+def test_eight_sign_patterns_allow_a_mirror_and_four_do_not():
     source = skewed_cloud(4, 60, seed=1)
     mirrored = source * torch.tensor([1.0, 1.0, -1.0], dtype=torch.float64)
     kept = [_between_frames(kind().double(), source, mirrored) for kind in (PaperDeepUME, ProperPaperDeepUME)]

@@ -105,7 +105,7 @@ def test_repeated_points_have_finite_gradients(resampler):
     assert torch.isfinite(cloud.grad).all()
 
 
-def test_fourier_features_tell_points_apart():
+def test_fourier_features_distinguish_points():
     points = torch.tensor([[0.0, 0.0, 0.0], [0.05, 0.0, 0.0]], dtype=torch.float64)
     near, far = fourier_features(points)
     assert (near - far).abs().max() > 0.5

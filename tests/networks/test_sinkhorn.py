@@ -71,7 +71,7 @@ def test_no_matrix_of_an_iteration_is_kept() -> None:
 
 
 @pytest.mark.parametrize("spread", [30.0, 200.0])
-def test_scores_that_no_exponential_can_hold_give_the_assignment_all_the_same(spread: float) -> None:
+def test_scores_that_no_exponential_can_hold_still_give_the_assignment(spread: float) -> None:
     scores = spread * random_scores(5, 12, 12) / 3
     single = scores.float().requires_grad_()
     log_assignment = log_sinkhorn(single)

@@ -104,7 +104,7 @@ def test_bytes_quarter_the_file_and_keep_each_row_to_its_own_steps(tmp_path: Pat
     assert torch.equal(after.state["bias"], before.state["bias"].half().float())
 
 
-def test_own_weights_go_before_published_ones(folders: Path, monkeypatch: pytest.MonkeyPatch):
+def test_own_weights_come_before_published_ones(folders: Path, monkeypatch: pytest.MonkeyPatch):
     own = folders / "run"
     for folder, name, seed in ((folders / "weights", "both", 0), (own, "both", 1), (own, "mine", 2)):
         save_weights(folder / f"{name}.safetensors", make_network(Config(), seed), Config(), CARD)
@@ -136,13 +136,13 @@ def test_a_changed_file_is_refused(folders: Path):
     contents = bytearray(path.read_bytes())
     contents[-1] ^= 1
     path.write_bytes(contents)
-    for asked in ("inside", path):
+    for name_or_path in ("inside", path):
         with pytest.raises(WeightsError, match="not the published file"):
-            load_weights(asked)
+            load_weights(name_or_path)
     assert list_weights()[0].state is FileState.DIFFERENT
 
 
-def test_missing_unlisted_and_unknown_are_told_apart(folders: Path):
+def test_missing_unlisted_and_unknown_are_distinguished(folders: Path):
     path = folders / "weights" / "gone.safetensors"
     save_weights(path, make_network(Config()), Config(), CARD)
     publish(path)

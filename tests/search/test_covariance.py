@@ -3,13 +3,11 @@
 import torch
 
 from deepume import register
-from deepume.alignment.fit import Fit
 from deepume.datasets import make_shape
-from deepume.search.finish import Finish, Sampling
-from deepume.search.judgement.covariance import pose_covariance
-from deepume.search.pair import prepare_pair
-from deepume.search.sampling.overlap import PARTS_GICP
+from deepume.search.sampling.overlap import OVERLAP
+from deepume.search.sampling.relation import Finish
 from deepume.transform import RigidTransform, move_covariance, rotation_angle, rotation_from_vector
+from framed_pairs import POLICY, frame
 from strategies import generator, random_cloud, random_motion, worst
 
 WITHIN = 12.59
@@ -48,10 +46,10 @@ def test_true_poses_of_parts_lie_in_the_ellipsoid_too() -> None:
             make_shape(("body", "hand", "quadruped")[seed % 3], generator=generator(seed)),
             random_motion(seed),
         )
-        pair, placement = prepare_pair(*cut(shape.sample(1600, generator=generator(seed)), motion))
-        truth = placement.enter(motion[None])[0]
-        laid = pair.gicp(truth[None], PARTS_GICP)[0]
-        covariance = pose_covariance(pair, Finish(Fit.of(pair, laid), Sampling.PARTS))
+        framed = frame(*cut(shape.sample(1600, generator=generator(seed)), motion))
+        pair, truth = framed.pair, framed.frame.enter(motion)
+        laid = pair.gicp(truth[None], POLICY.overlap.gicp)[0]
+        covariance = OVERLAP.covariance(pair, Finish(pair.fit(laid), OVERLAP))
         step = perturbation(laid, truth)
         inside.append(float(step @ torch.linalg.solve(covariance, step)) < WITHIN)
     assert sum(inside) >= 10
@@ -91,23 +89,22 @@ def test_a_covariance_is_symmetric_and_positive() -> None:
 
 def test_a_covariance_moves_with_the_frame() -> None:
     """A perturbation of the target frame and the same seen from another frame have the same images."""
-    draws = 1e-3 * torch.randn(6, 6, generator=generator(0), dtype=torch.float64)
-    covariance, frame = draws @ draws.mT, random_motion(2, scaled=True)
-    samples = torch.randn(4000, 6, generator=generator(1), dtype=torch.float64) @ torch.linalg.cholesky(covariance).mT
-    small = RigidTransform(rotation_from_vector(samples[:, :3]), samples[:, 3:])
-    seen = frame[None] @ small @ frame.inverse()[None]
+    root = 1e-3 * torch.randn(6, 6, generator=generator(0), dtype=torch.float64)
+    covariance, elsewhere = root @ root.mT, random_motion(2, scaled=True)
+    draws = torch.randn(4000, 6, generator=generator(1), dtype=torch.float64) @ torch.linalg.cholesky(covariance).mT
+    small = RigidTransform(rotation_from_vector(draws[:, :3]), draws[:, 3:])
+    seen = elsewhere[None] @ small @ elsewhere.inverse()[None]
     skew = (seen.rotation - seen.rotation.mT) / 2
     rows = torch.cat([torch.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], -1), seen.translation], -1)
     empirical = rows.mT @ rows / len(rows)
-    expected = move_covariance(covariance, frame)
+    expected = move_covariance(covariance, elsewhere)
     assert worst(empirical, expected) < 0.1 * float(expected.abs().max())
 
 
 def test_clouds_that_lie_elsewhere_or_are_swapped_have_the_same_shape_of_doubt() -> None:
     source = random_cloud(0, 300)
     target = random_cloud(0, 300) + 0.02 * random_cloud(1, 300)
-    near, _ = prepare_pair(source, target)
-    far, _ = prepare_pair(source + 100, target - 50)
+    near, far = frame(source, target).pair, frame(source + 100, target - 50).pair
     assert worst(near.source.points, far.source.points) < 1e-12
     here = register(source, target).covariance
     there = register(source, target - 50).covariance

@@ -6,21 +6,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepume.alignment.fit import Fit
 from deepume.datasets import make_shape
 from deepume.datasets.pairs.occlusion import find_visible
-from deepume.search.finish import Finish, Sampling
-from deepume.search.judgement.evidence import FEATURES, LEAD_LIMIT, describe_fit
-from deepume.search.pair import prepare_pair
+from deepume.search.judgement.evidence import FEATURES, describe_fit
 from deepume.transform import RigidTransform
+from framed_pairs import POLICY, move_and_frame
 from strategies import generator, random_motion
 
 
 def features(source: Tensor, target: Tensor, motion: RigidTransform) -> dict[str, float]:
     """The features of the true pose."""
-    pair, placement = prepare_pair(source, motion.apply(target))
-    fit = Fit.of(pair, placement.enter(motion[None])[0])
-    values = describe_fit(pair, Finish(fit, Sampling.INDEPENDENT), 0.5)
+    pair, truth = move_and_frame(source, target, motion)
+    values = describe_fit(pair, pair.fit(truth), 0.5)
     return dict(zip(FEATURES, values.tolist(), strict=True))
 
 
@@ -50,8 +47,8 @@ def test_features_do_not_depend_on_who_is_called_source_nor_on_the_frame(count: 
 def test_two_samplings_of_a_shape_are_samples_of_one_thing_a_sampling_and_a_part_are_not() -> None:
     whole = samples(600, 2)
     half = whole[whole[:, 2] > whole[:, 2].median()]
-    assert abs(features(samples(600, 1), whole, random_motion(0))["samples"]) < math.log1p(4)
-    assert features(samples(600, 1), half, random_motion(0))["samples"] > math.log1p(10)
+    assert abs(features(samples(600, 1), whole, random_motion(0))["sample_gap"]) < math.log1p(4)
+    assert features(samples(600, 1), half, random_motion(0))["sample_gap"] > math.log1p(10)
 
 
 def test_of_a_whole_and_a_part_the_part_fits_better() -> None:
@@ -65,19 +62,19 @@ def test_two_parts_of_an_object_both_have_a_cluster_without_counterpart_a_thinne
     middle = source[:, 2].median()
     lower, upper = source[source[:, 2] < middle + 0.3], target[target[:, 2] > middle - 0.3]
     parts, thin = features(lower, upper, random_motion(0)), features(samples(600, 1), thinned(600, 2), random_motion(0))
-    assert parts["lonely"] > 2 * thin["lonely"]
+    assert parts["unmatched"] > 2 * thin["unmatched"]
     assert parts["clustered"] > 2 * thin["clustered"]
     assert thin["better"] < 1 < parts["better"]
 
 
-def test_wrong_poses_leave_points_off_the_surface_and_normals_apart() -> None:
+def test_wrong_poses_leave_points_off_the_surface_and_normals_askew() -> None:
     source, target, motion = samples(600, 1), samples(600, 2), random_motion(0)
     right, wrong = features(source, target, motion), features(source, random_motion(1).apply(target), motion)
     assert wrong["off_surface"] > 2 * right["off_surface"]
     assert wrong["normals"] < right["normals"] - 0.1
 
 
-def test_the_network_is_asked_of_sparse_clouds_alone_and_tells_right_from_wrong() -> None:
+def test_the_network_judges_sparse_clouds_only_and_tells_right_from_wrong() -> None:
     source, target, motion = samples(120, 1), samples(120, 2), random_motion(0)
     right, wrong = features(source, target, motion), features(source, random_motion(1).apply(target), motion)
     assert right["network"] < wrong["network"] - 1
@@ -93,7 +90,6 @@ def test_a_view_hides_less_of_an_object_than_a_whole_does() -> None:
 
 
 def test_a_lead_is_a_feature_up_to_a_limit() -> None:
-    pair, placement = prepare_pair(samples(300, 1), samples(300, 2))
-    finish = Finish(Fit.of(pair, placement.enter(RigidTransform.identity()[None])[0]), Sampling.INDEPENDENT)
-    for lead, stated in ((0.25, 0.25), (torch.inf, LEAD_LIMIT)):
-        assert float(describe_fit(pair, finish, lead)[FEATURES.index("lead")]) == stated
+    pair, truth = move_and_frame(samples(300, 1), samples(300, 2), RigidTransform.identity())
+    for lead, stated in ((0.25, 0.25), (torch.inf, POLICY.evidence.most_lead)):
+        assert float(describe_fit(pair, pair.fit(truth), lead)[FEATURES.index("lead")]) == stated

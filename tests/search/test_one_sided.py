@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor
 
-from deepume.alignment.indexed_cloud import PreparedCloud
+from deepume.geometry.searchable import IndexedCloud
 from deepume.search.judgement.one_sided import _pictures, hidden_share
+from framed_pairs import POLICY
 from strategies import generator, random_motion
 
 
@@ -14,7 +15,7 @@ def sphere(n: int, seed: int) -> Tensor:
 
 
 def hidden(points: Tensor) -> float:
-    return hidden_share(PreparedCloud(points - points.mean(0)))
+    return hidden_share(IndexedCloud(points - points.mean(0)), POLICY.evidence)
 
 
 def test_of_a_sphere_many_neighbors_in_a_picture_are_on_the_other_side_of_a_hemisphere_few() -> None:

@@ -1,24 +1,26 @@
 """How far the search goes, and that going further does not find less."""
 
 import time
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor
 
 from deepume import RigidTransform
-from deepume.alignment.indexed_pair import PreparedPair
+from deepume.alignment.ranking import Ranking
 from deepume.datasets import Law, PairKey, ProceduralSet, Scenario, make_pair, make_shape
 from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.methods.auto import Auto
-from deepume.search import schedule as cascade
-from deepume.search.candidates import Candidates, in_doubt
-from deepume.search.pair import prepare_pair
+from deepume.search import schedule
+from deepume.search.pair import CloudPair
 from deepume.search.policy import Effort
-from deepume.search.schedule import search_poses
+from deepume.search.proposals.proposal import Detail, Proposal
+from deepume.search.schedule import PROPOSALS, leaves_doubt, rank_proposals, search_pair
+from framed_pairs import frame, move_and_frame
 from strategies import generator, random_cloud, random_motion, worst
 
-STAGES = ("from_frames", "from_network", "from_grid")
+LATER = ("spread frames", "learned poses", "even rotations")
 
 
 def clouds(family: str, n: int, seed: int = 0) -> tuple[Tensor, Tensor, RigidTransform]:
@@ -29,24 +31,19 @@ def clouds(family: str, n: int, seed: int = 0) -> tuple[Tensor, Tensor, RigidTra
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the stages that were begun."""
+    """Names of the proposals that were begun after the first."""
     names: list[str] = []
+    refine = schedule._refine_proposed
 
-    def watch(name: str):
-        stage = getattr(cascade, name)
+    def watched(pair: CloudPair, proposal: Proposal, found: Ranking) -> Ranking:
+        names.append(proposal.name)
+        return refine(pair, proposal, found)
 
-        def watched(pair: PreparedPair, found: Candidates) -> Candidates:
-            names.append(name)
-            return stage(pair, found)
-
-        return watched
-
-    for name in STAGES:
-        monkeypatch.setattr(cascade, name, watch(name))
+    monkeypatch.setattr(schedule, "_refine_proposed", watched)
     return names
 
 
-def test_a_clear_case_is_answered_by_the_first_stage(begun: list[str]) -> None:
+def test_a_clear_case_is_answered_by_the_first_proposal(begun: list[str]) -> None:
     source, target, motion = clouds("body", 1000)
     result = Auto()(source, target)
     assert begun == []
@@ -58,54 +55,59 @@ def test_effort_decides_how_far_the_search_goes(begun: list[str]) -> None:
     Auto(Effort.FAST)(source, target)
     assert begun == []
     Auto(Effort.AUTO)(source, target)
-    assert begun == list(STAGES)
+    assert begun == list(LATER)
     begun.clear()
     Auto(Effort.THOROUGH)(*clouds("body", 1000)[:2])
-    assert begun == ["from_frames", "from_grid"]
+    assert begun == ["spread frames", "even rotations"]
 
 
-def test_a_time_limit_ends_the_search_between_stages(begun: list[str]) -> None:
+def test_a_time_limit_ends_the_search_between_proposals(begun: list[str]) -> None:
     source, target, _ = clouds("chair", 70)
     result = Auto(Effort.THOROUGH, time_limit=1e-6)(source, target)
     assert begun == []
     assert result.score.isfinite()
     Auto(Effort.THOROUGH, time_limit=1000.0)(source, target)
-    assert begun == list(STAGES)
+    assert begun == list(LATER)
 
 
 def test_more_effort_never_finds_a_worse_score() -> None:
     for family in ("chair", "mug", "hammer"):
-        pair, _ = prepare_pair(*clouds(family, 150)[:2])
-        best = [float(search_poses(pair, effort, None).scores[0]) for effort in Effort]
+        source, target, _ = clouds(family, 150)
+        best = [float(rank_proposals(frame(source, target, each).pair, None, None).scores[0]) for each in Effort]
         assert best[0] >= best[1] >= best[2]
 
 
+def test_a_proposal_is_added_in_one_place() -> None:
+    source, target, motion = clouds("chair", 150)
+    pair, truth = move_and_frame(source, motion.inverse().apply(target), motion)
+    astray = Proposal("astray", lambda pair, _: random_motion(8, 1), Detail.WHOLE)
+    assert rotation_error_deg(search_pair(pair, proposals=[astray]).finish.fit.pose, truth) > 10
+    oracle = Proposal("the truth", lambda pair, _: truth[None], Detail.WHOLE)
+    for added in (oracle, replace(oracle, detail=Detail.COARSE)):
+        finish = search_pair(pair, proposals=[astray, added]).finish
+        assert rotation_error_deg(finish.fit.pose, truth) < 5
+    unsuited = replace(oracle, suits=lambda pair: False)
+    assert rotation_error_deg(search_pair(pair, proposals=[astray, unsuited]).finish.fit.pose, truth) > 10
+
+
 def test_clouds_that_do_not_fit_are_in_doubt() -> None:
-    pair, _ = prepare_pair(
-        random_cloud(0, 600), make_shape("chair", generator=generator(0)).sample(600, generator=generator(1))
-    )
-    assert in_doubt(pair, search_poses(pair, Effort.FAST, None))
+    chair = make_shape("chair", generator=generator(0)).sample(600, generator=generator(1))
+    pair = frame(random_cloud(0, 600), chair, Effort.FAST).pair
+    found = rank_proposals(pair, None, None)
+    assert all(leaves_doubt(pair, found, proposal) for proposal in PROPOSALS[1:])
 
 
-def test_a_rival_that_fits_as_well_is_a_doubt() -> None:
+def test_a_rival_that_fits_as_well_is_a_doubt_that_spread_frames_may_resolve() -> None:
     source, target, motion = clouds("body", 1000)
-    pair, placement = prepare_pair(source, target)
-    truth = placement.enter(motion[None])
-    alone = Candidates(truth, torch.tensor([1.0], dtype=torch.float64))
-    assert not in_doubt(pair, alone)
-    rivals = RigidTransform.concatenate([truth, truth])
-    assert in_doubt(pair, Candidates(rivals, torch.tensor([1.0, 1.05], dtype=torch.float64)))
-    assert not in_doubt(pair, Candidates(rivals, torch.tensor([1.0, 2.0], dtype=torch.float64)))
-
-
-def test_candidates_are_sorted_and_distinct() -> None:
-    pair, _ = prepare_pair(*clouds("chair", 150)[:2])
-    poses = random_motion(1, 12)
-    found = Candidates.rank(pair, RigidTransform.concatenate([poses, poses]))
-    assert bool((found.scores[1:] >= found.scores[:-1]).all())
-    assert len(found.scores) <= 12
-    joined = found.join(found)
-    assert torch.equal(joined.scores, found.scores)
+    pair, truth = move_and_frame(source, motion.inverse().apply(target), motion)
+    spread, _, even = PROPOSALS[1:]
+    single = Ranking(truth[None], torch.tensor([1.0], dtype=torch.float64))
+    assert not leaves_doubt(pair, single, spread)
+    rivals = RigidTransform.stack([truth, truth])
+    close = Ranking(rivals, torch.tensor([1.0, 1.05], dtype=torch.float64))
+    assert leaves_doubt(pair, close, spread)
+    assert not leaves_doubt(pair, close, even)
+    assert not leaves_doubt(pair, Ranking(rivals, torch.tensor([1.0, 2.0], dtype=torch.float64)), spread)
 
 
 def test_a_density_gradient_does_not_lead_astray() -> None:
@@ -117,7 +119,7 @@ def test_a_density_gradient_does_not_lead_astray() -> None:
     assert rotation_error_deg(result.target_from_source, motion) < 3
 
 
-def test_a_long_shape_that_is_dense_at_one_end_is_not_slid_along_itself() -> None:
+def test_a_long_shape_that_is_dense_at_one_end_is_not_moved_along_itself() -> None:
     dataset = ProceduralSet(seed=2)
     pair = make_pair(dataset, PairKey(dataset.name, Scenario.DENSITY, Law.HAAR, 1024, 95, 1))
     assert pair.label == "wrench"
@@ -135,13 +137,13 @@ def test_the_search_on_big_clouds_is_short_and_its_answer_exact() -> None:
 
 
 @pytest.mark.parametrize(("n", "m"), [(300, 250), (250, 300)])
-def test_the_callers_pose_is_a_hypothesis_whoever_is_called_source(
-    n: int, m: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_callers_pose_is_a_hypothesis_whoever_is_called_source(n: int, m: int) -> None:
     shape, motion = make_shape("chair", generator=generator(3)), random_motion(1)
-    source, target = shape.sample(n, generator=generator(1)), motion.apply(shape.sample(m, generator=generator(2)))
-    astray = random_motion(8, 1)
-    monkeypatch.setattr(cascade, "from_signs", lambda pair, _: Candidates.rank(pair.quick, astray))
-    assert rotation_error_deg(Auto(Effort.FAST)(source, target).target_from_source, motion) > 10
-    helped = Auto(Effort.FAST, initial=motion)(source, target)
-    assert rotation_error_deg(helped.target_from_source, motion) < 5
+    framed = frame(
+        shape.sample(n, generator=generator(1)), motion.apply(shape.sample(m, generator=generator(2))), Effort.FAST
+    )
+    truth = framed.frame.enter(motion)
+    astray = Proposal("astray", lambda pair, _: random_motion(8, 1), Detail.QUICK)
+    for given, helps in ((None, False), (truth, True)):
+        found = search_pair(framed.pair, given, proposals=[astray]).finish.fit.pose
+        assert (float(rotation_error_deg(found, truth)) < 5) == helps

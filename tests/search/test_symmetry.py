@@ -5,14 +5,13 @@ import torch
 from torch import Tensor
 
 from deepume import Registration, RigidTransform, Symmetry, register
-from deepume.alignment.fit import Fit
 from deepume.datasets import make_shape
-from deepume.search.candidates import Candidates
-from deepume.search.finish import Finish, Sampling
-from deepume.search.judgement import comparison as judge
+from deepume.search.judgement import comparison
 from deepume.search.judgement.symmetry import explains, find_symmetry
-from deepume.search.pair import prepare_pair
+from deepume.search.pair import CloudPair
+from deepume.search.policy import Effort
 from deepume.transform import rotation_from_vector
+from framed_pairs import POLICY, frame
 from strategies import generator, random_motion
 
 Z = torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64)
@@ -62,38 +61,42 @@ def turn(axis: Tensor, degrees: float) -> Tensor:
 def test_a_symmetry_explains_its_own_turns_and_no_others() -> None:
     x = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
     fourfold = Symmetry(Z[None], (4,))
-    assert all(explains(fourfold, turn(Z, degrees)) for degrees in (0, 90, 180, 270, 93))
-    assert not any(explains(fourfold, turn(Z, degrees)) for degrees in (45, 60, 120))
-    assert not explains(fourfold, turn(x, 90))
+    assert all(explains(fourfold, turn(Z, degrees), POLICY.turns) for degrees in (0, 90, 180, 270, 93))
+    assert not any(explains(fourfold, turn(Z, degrees), POLICY.turns) for degrees in (45, 60, 120))
+    assert not explains(fourfold, turn(x, 90), POLICY.turns)
     vase = Symmetry(Z[None], (0,))
-    assert all(explains(vase, turn(Z, degrees)) for degrees in range(0, 360, 7))
-    assert not explains(vase, turn(x, 180))
+    assert all(explains(vase, turn(Z, degrees), POLICY.turns) for degrees in range(0, 360, 7))
+    assert not explains(vase, turn(x, 180), POLICY.turns)
     cylinder = Symmetry(torch.stack([Z, x]), (0, 2))
-    assert explains(cylinder, turn(Z, 50) @ turn(x, 180))
-    assert not explains(cylinder, turn(x, 90))
-    assert explains(Symmetry(torch.stack([Z, x]), (0, 0)), random_motion(0).rotation)
-    assert not explains(Symmetry(torch.zeros(0, 3, dtype=torch.float64), ()), turn(Z, 90))
+    assert explains(cylinder, turn(Z, 50) @ turn(x, 180), POLICY.turns)
+    assert not explains(cylinder, turn(x, 90), POLICY.turns)
+    assert explains(Symmetry(torch.stack([Z, x]), (0, 0)), random_motion(0).rotation, POLICY.turns)
+    assert not explains(Symmetry(torch.zeros(0, 3, dtype=torch.float64), ()), turn(Z, 90), POLICY.turns)
 
 
 def test_equals_that_symmetry_does_not_explain_are_ambiguous(monkeypatch: pytest.MonkeyPatch) -> None:
-    shape = make_shape("pyramid", generator=generator(2))
-    pair, placement = prepare_pair(*(shape.sample(500, generator=generator(k)) for k in (3, 4)))
-    truth = placement.enter(RigidTransform.identity()[None])[0]
-    monkeypatch.setattr(judge, "explains_as_well", lambda scores, points: torch.ones_like(scores, dtype=torch.bool))
+    pair, truth = two_samplings("pyramid", 500)
+    monkeypatch.setattr(comparison, "explains_as_well", lambda scores, _: torch.ones_like(scores, dtype=torch.bool))
     for degrees, expected in ((90, False), (180, False), (45, True), (120, True)):
         turned = RigidTransform(turn(Z, degrees), torch.zeros(3, dtype=torch.float64)) @ truth
-        finish, rivals = Finish(Fit.of(pair, truth), Sampling.INDEPENDENT), Candidates.rank(pair, turned[None])
-        assert bool(judge.judge_poses(pair, finish, rivals).ambiguous) is expected
+        poses = RigidTransform.stack([truth, turned])
+        assert bool(comparison.compare_wholes(pair, poses, pair.score(poses)).ambiguous) is expected
+
+
+def two_samplings(family: str, n: int, effort: Effort = Effort.AUTO) -> tuple[CloudPair, RigidTransform]:
+    """A pair that lies as it should, and its true pose."""
+    shape = make_shape(family, generator=generator(2))
+    source, target = (shape.sample(n, generator=generator(k)) for k in (3, 4))
+    framed = frame(source, target, effort)
+    return framed.pair, framed.frame.enter(RigidTransform.identity())
 
 
 def test_without_trials_only_turns_between_the_poses_at_hand_count() -> None:
-    shape = make_shape("vase", generator=generator(2))
-    pair, placement = prepare_pair(*(shape.sample(700, generator=generator(k)) for k in (3, 4)))
-    truth = placement.enter(RigidTransform.identity()[None])[0]
+    pair, truth = two_samplings("vase", 700)
     poses = RigidTransform.stack([truth, RigidTransform(turn(Z, 180), torch.zeros(3, dtype=torch.float64)) @ truth])
     scores = pair.score(poses)
     assert 0 in find_symmetry(pair, poses, scores).orders
-    assert find_symmetry(pair, poses, scores, trials=False).orders == (2,)
+    assert find_symmetry(two_samplings("vase", 700, Effort.FAST)[0], poses, scores).orders == (2,)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -3,15 +3,16 @@
 import torch
 from torch import Tensor
 
-from deepume.alignment.indexed_cloud import PreparedCloud
-from deepume.alignment.indexed_pair import PreparedPair
+from deepume.geometry.searchable import IndexedCloud
 from deepume.search.judgement.two_samples import sample_gap
+from deepume.search.pair import CloudPair
 from deepume.transform import RigidTransform
+from framed_pairs import POLICY
 from strategies import generator, random_cloud
 
 
 def gap(source: Tensor, target: Tensor) -> float:
-    pair = PreparedPair(PreparedCloud(source), PreparedCloud(target))
+    pair = CloudPair(IndexedCloud(source), IndexedCloud(target), POLICY)
     return sample_gap(pair, RigidTransform.identity())
 
 

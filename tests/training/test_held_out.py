@@ -18,7 +18,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return main()
 
 
-def test_figures_are_printed_for_the_scenario_and_the_law_asked_for(
+def test_figures_are_printed_for_the_requested_scenario_and_law(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "deepume-paper", "--set", "law=euler-45") == 0

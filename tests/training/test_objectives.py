@@ -40,7 +40,7 @@ def test_no_label_enters_a_loss(pairs: Pairs, monkeypatch: pytest.MonkeyPatch, n
     assert torch.equal(loss_of(name, pairs), loss_of(name, scrambled(pairs)))
 
 
-def test_starts_out_of_reach_are_not_asked_to_arrive(pairs: Pairs, monkeypatch: pytest.MonkeyPatch):
+def test_starts_out_of_reach_are_left_out_of_the_loss(pairs: Pairs, monkeypatch: pytest.MonkeyPatch):
     rotation = pairs.rotation
     far, near = (torch.full((len(pairs),), value) for value in (False, True))
     for is_near in (far, near):

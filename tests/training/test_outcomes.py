@@ -20,7 +20,7 @@ def test_outcomes_are_drawn_again_alike() -> None:
 
 
 def test_what_was_drawn_is_kept_and_not_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    draws = [Draw("scan-validation", 0.5), Draw("scan-validation", 0.5, (Scenario.GAUSSIAN,), apart=100)]
+    draws = [Draw("scan-validation", 0.5), Draw("scan-validation", 0.5, (Scenario.GAUSSIAN,), seed_offset=100)]
     keep = tmp_path / "drawn"
     drawn = draw_all(draws, tmp_path, 2, 5, keep)
     assert [each.scenario for each in drawn] == [*SCENARIOS, Scenario.GAUSSIAN]
@@ -30,7 +30,7 @@ def test_what_was_drawn_is_kept_and_not_drawn_again(tmp_path: Path, monkeypatch:
         draw_all(draws, tmp_path, 2, 6, keep)
 
 
-def test_what_the_fit_is_judged_by_was_held_out(tmp_path: Path) -> None:
+def test_the_fit_is_measured_on_what_was_held_out(tmp_path: Path) -> None:
     assert not {draw.set for draw in TRAINING} & {draw.set for draw in HELD_OUT}
     with pytest.raises(FileFormatError, match=r"train_open_0\.npz"):
         draw_all(TRAINING, tmp_path, 2, 0)
@@ -39,4 +39,4 @@ def test_what_the_fit_is_judged_by_was_held_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("draws", [TRAINING, HELD_OUT])
 def test_no_pair_is_drawn_twice(draws: tuple[Draw, ...]) -> None:
     seeds = range(3, 40)
-    assert len({(draw.set, seed + draw.apart) for draw in draws for seed in seeds}) == len(draws) * len(seeds)
+    assert len({(draw.set, seed + draw.seed_offset) for draw in draws for seed in seeds}) == len(draws) * len(seeds)

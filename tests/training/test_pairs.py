@@ -12,8 +12,8 @@ COUNT, SOURCE, TARGET = 8, 300, 260
 
 
 def draw(banks: Banks, recipe: Recipe, scenario: Scenario, seed: int = 0, sizes=(SOURCE, TARGET)) -> Pairs:
-    alone = replace(recipe, scenarios=((scenario, 1.0),))
-    return maker_of(banks, alone, seed).draw_sized(COUNT, *sizes)
+    single = replace(recipe, scenarios=((scenario, 1.0),))
+    return maker_of(banks, single, seed).draw_sized(COUNT, *sizes)
 
 
 def maker_of(banks: Banks, recipe: Recipe, seed: int = 0) -> PairMaker:
@@ -99,10 +99,10 @@ def test_the_same_seed_gives_the_same_pairs(banks: Banks, recipe: Recipe):
 
 
 def test_shapes_are_drawn_by_weight(banks: Banks):
-    ladder = torch.zeros(len(banks.training))
-    ladder[3:] = 0.25
-    ladder[7:] = 1.0
-    weighted = replace(banks.training, ladder=ladder)
+    cumulative = torch.zeros(len(banks.training))
+    cumulative[3:] = 0.25
+    cumulative[7:] = 1.0
+    weighted = replace(banks.training, cumulative=cumulative)
     rows = weighted.draw(4000, generator=torch.Generator().manual_seed(0))
     assert set(rows.tolist()) == {3, 7}
     assert (rows == 7).float().mean().item() == pytest.approx(0.75, abs=0.03)
@@ -142,7 +142,7 @@ def test_stretched_shapes_are_flatter_and_fill_the_unit_sphere(banks: Banks):
     assert 0.3 <= shares[:, 2].min() < shares[:, 2].max() < 1
 
 
-def test_pairs_of_a_stretched_shape_fit_at_the_truth_alone(banks: Banks, recipe: Recipe):
+def test_pairs_of_a_stretched_shape_fit_only_at_the_truth(banks: Banks, recipe: Recipe):
     pairs = draw(banks, replace(recipe, stretch=0.7), Scenario.NOISE_FREE)
     assert shared_share(pairs).min() == 1
     assert torch.equal(pairs.is_equivalent.sum(-1), torch.ones(COUNT, dtype=torch.long))

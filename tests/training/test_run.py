@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -44,13 +45,13 @@ def test_a_run_goes_on_from_the_weights_it_is_given(recipe: Recipe, tmp_path: Pa
     assert after.card.recipe["start"] == str(first.weights)
     first.weights.unlink()
     again = train_recipe(going_on, data=None, out=tmp_path / "second", printer=lambda line: None)
-    assert again.steps == 2, "what a run began with is not asked for again"
+    assert again.steps == 2, "the weights of the start are not read again"
     other = replace(going_on, start=str(second.weights), config=replace(recipe.config, blocks=2))
     with pytest.raises(WeightsError, match="another configuration"):
         train_recipe(other, data=None, out=tmp_path / "third", printer=lambda line: None)
 
 
-def test_weights_that_are_missing_are_missed_before_any_shape_is_loaded(tmp_path: Path):
+def test_missing_weights_are_an_error_before_any_shape_is_loaded(tmp_path: Path):
     with pytest.raises(WeightsError, match="No weights file runs/default"):
         train_recipe(
             RECIPES["finish"], data=tmp_path / "no shapes here", out=tmp_path / "run", printer=lambda line: None
@@ -65,11 +66,11 @@ def test_packs_are_split_by_name_and_weighed_by_collection(recipe: Recipe, tmp_p
     for shard in range(2):
         part = slice(shard * 100, shard * 100 + 100)
         np.savez(tmp_path / f"train_open_{shard}.npz", points=points[part], names=names[part], source=collections[part])
-    asked = replace(recipe, shapes=(ShapeSource("open"),))
-    banks = load_banks(asked, tmp_path, torch.device("cpu"), with_symmetry=False)
+    open_only = replace(recipe, shapes=(ShapeSource("open"),))
+    banks = load_banks(open_only, tmp_path, torch.device("cpu"), with_symmetry=False)
     assert len(banks.training) + len(banks.validation) == 200
     assert 2 <= len(banks.validation) <= 25
-    weights = torch.diff(banks.training.ladder, prepend=torch.zeros(1))
+    weights = torch.diff(banks.training.cumulative, prepend=torch.zeros(1))
     assert weights.max() / weights.min() == pytest.approx(4, rel=1e-3)
 
 
@@ -83,27 +84,30 @@ def test_a_missing_folder_says_what_is_needed(tmp_path: Path):
 def test_training_needs_torch_and_numpy_only():
     absent = ["scipy", "small_gicp", "trimesh", "tyro", "rich", "tensorboard", "h5py", "beartype", "matplotlib"]
     absent += ["open3d", "kiss_matcher"]
-    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import deepume.training.__main__"
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent})); import deepume.training.run"
     found = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True
     )
     assert found.returncode == 0, found.stderr
 
 
-def test_the_command_refuses_with_a_remedy(tmp_path: Path):
-    command = [sys.executable, "-m", "deepume.training", "tniy", "--out", str(tmp_path)]
-    found = subprocess.run(command, env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
-    assert found.returncode == 2
-    assert "Did you mean 'tiny'" in found.stderr
+def test_the_lines_for_machines_without_the_command_line_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lines = re.search(r"```python\n(.*?)```", (SOURCE.parent / "docs" / "baselines.md").read_text(), re.DOTALL)
+    assert lines is not None
+    monkeypatch.setitem(RECIPES, "dcp-60", replace(RECIPES["tiny"], name="dcp-60", steps=2))
+    monkeypatch.chdir(tmp_path)
+    exec(lines[1], {})
+    assert load_weights(tmp_path / "RUN" / "dcp-60.safetensors").card.steps == 2
 
 
 @pytest.mark.slow
 def test_two_processes_train_one_network(tmp_path: Path):
     command = [
         sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m",
-        "deepume.training", "tiny", "--out", str(tmp_path), "--set", "steps=4",
+        "deepume.cli.main", "train", "tiny", "--out", str(tmp_path), "--change", "steps=4",
     ]  # fmt: skip
     environment = {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"}
     found = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
+    assert found.stdout.count("4 steps") == 1
     assert len(torch.load(tmp_path / "checkpoint.pt", weights_only=True)["draws"]) == 2

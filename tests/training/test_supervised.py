@@ -33,8 +33,8 @@ NAMES = [entry.name for entry in NETWORKS]
 
 
 def draw_pairs(banks: Banks, recipe: Recipe, scenario: Scenario, count: int = 12, size: int = 48) -> Pairs:
-    asked = replace(recipe, scenarios=((scenario, 1.0),), law=Law.EULER_60)
-    return PairMaker(banks.training, asked, torch.Generator(), torch.Generator().manual_seed(3)).draw_sized(
+    single = replace(recipe, scenarios=((scenario, 1.0),), law=Law.EULER_60)
+    return PairMaker(banks.training, single, torch.Generator(), torch.Generator().manual_seed(3)).draw_sized(
         count, size, size
     )
 

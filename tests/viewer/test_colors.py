@@ -33,11 +33,11 @@ def test_values_beyond_the_range_take_the_colors_of_its_ends() -> None:
     assert ends.tolist() == [list(rgb(SCALE[0]))] * 2 + [list(rgb(SCALE[-1]))] * 2
 
 
-def test_a_constant_has_one_color_and_no_fault() -> None:
+def test_a_constant_has_one_color_and_no_error() -> None:
     assert len(np.unique(colorize(torch.ones(5), 1.0, 1.0), axis=0)) == 1
 
 
-def test_colors_say_which_points_are_far_and_which_are_alone() -> None:
+def test_colors_show_distant_points_and_points_without_neighbors() -> None:
     near, far = residual_colors(torch.tensor([0.0, 4.0]).double(), 1.0)
     assert luminance(far) < luminance(near)
     cloud = torch.cat([skewed_cloud(60, seed=0), torch.full((1, 3), 9.0).double()])
@@ -53,7 +53,7 @@ def test_equal_features_have_equal_colors_in_both_clouds() -> None:
     assert source[0].tolist() != source[1].tolist()
 
 
-def test_plain_colors_tell_the_clouds_apart() -> None:
+def test_plain_colors_distinguish_the_clouds() -> None:
     source, target = plain_colors(2, 3)
     assert (source.shape, target.shape) == ((2, 3), (3, 3))
     assert tuple(source[0]) == rgb(SOURCE_COLOR)

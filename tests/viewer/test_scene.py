@@ -49,9 +49,9 @@ def test_clouds_far_from_the_origin_are_drawn_as_sharply_in_single_precision() -
 def test_clouds_too_far_apart_are_drawn_nearer_and_others_are_not() -> None:
     source, target = skewed_cloud(60, seed=1), skewed_cloud(70, seed=2)
     radius = float(make_scene(source, target).file_from_local.scale)
-    apart = make_scene(source + offset(100 * FAR * radius), target)
-    assert apart.distance > 90 * FAR
-    assert float(apart.start.translation.norm()) == pytest.approx(NEAR)
+    distant = make_scene(source + offset(100 * FAR * radius), target)
+    assert distant.distance > 90 * FAR
+    assert float(distant.start.translation.norm()) == pytest.approx(NEAR)
     close = make_scene(source + offset(2 * radius), target)
     torch.testing.assert_close(close.start.matrix, close.place(RigidTransform.identity()).matrix)
 
@@ -70,7 +70,7 @@ def test_points_that_are_not_finite_are_left_out() -> None:
     assert make_scene(holes, target).source_size == 60
 
 
-def test_the_floor_is_what_neighbors_in_the_target_are_apart() -> None:
+def test_the_floor_is_the_distance_between_neighbors_in_the_target() -> None:
     grid = torch.cartesian_prod(*3 * [torch.arange(5, dtype=torch.float64)])
     assert make_scene(grid, torch.cat([grid, grid])).floor == pytest.approx(1)
 

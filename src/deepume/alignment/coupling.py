@@ -9,24 +9,33 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from deepume.alignment.indexed_pair import PreparedPair
-from deepume.alignment.soft_matching import EAGERNESS
 from deepume.geometry.rotation import solve_motion
+from deepume.geometry.searchable import IndexedCloud
 from deepume.transform import RigidTransform
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NEIGHBORS = 16
-"""Nearest points of the other cloud that may be a point's partner; 32 or 64 bring the pose no closer."""
-ROUNDS, STEPS = 2, 12
-"""Neighbors are looked up once a round: within one, a pose moves by less than they reach."""
-SCALINGS = 8
-"""Of rows and columns in a step; each step goes on with the columns of the last."""
-TOLERANCE = 1e-4
-"""A pose that moves by less, in entries of its matrix, has converged."""
 SMALLEST = 1e-200
 """Likelihoods that sum to less have underflown: such a point is far from all others and has no partner."""
+
+
+@dataclass(frozen=True, slots=True)
+class CouplingSettings:
+    """One configuration of coupling."""
+
+    neighbors: int
+    """Nearest points of the other cloud that may be a point's partner."""
+    rounds: int
+    """How often neighbors are looked up; within a round a pose moves by less than they reach."""
+    steps: int
+    """Most steps of a round."""
+    scalings: int
+    """Of rows and columns in a step; each step goes on with the columns of the last."""
+    tolerance: float
+    """A pose that moves by less, in entries of its matrix, has converged."""
+    overshoot: float
+    """As in :class:`~deepume.alignment.soft_matching.SoftSettings`."""
 
 
 class Coupling(NamedTuple):
@@ -37,20 +46,22 @@ class Coupling(NamedTuple):
     """Of the noise, for each coordinate."""
 
 
-def couple_points(pair: PreparedPair, pose: RigidTransform) -> Coupling:
+def couple_points(
+    source: IndexedCloud, target: IndexedCloud, pose: RigidTransform, settings: CouplingSettings
+) -> Coupling:
     """The pose of noisy copies of equal size, within 5 % of the accuracy that known partners would give.
 
     Expectation maximization with Gaussian noise, whose variance is estimated along with the pose. The likelihoods of
     partners are scaled (Sinkhorn) until every point of both clouds has one partner in all: without this, points in
     the thick of a cloud attract more than their share, and the pose errs about a quarter more.
     """
-    state, scaling = Coupling(pose, 0.0), np.ones(len(pair.target.points))
-    for _ in range(ROUNDS):
-        links = link_points(pair, state.pose)
-        for _ in range(STEPS):
+    state, scaling = Coupling(pose, 0.0), np.ones(len(target.points))
+    for _ in range(settings.rounds):
+        links = link_points(source, target, state.pose, settings.neighbors)
+        for _ in range(settings.steps):
             before = state.pose
-            state, scaling = _step(pair, links, state, scaling)
-            if float((state.pose.matrix - before.matrix).abs().max()) < TOLERANCE:
+            state, scaling = _step(source, target, links, state, scaling, settings)
+            if float((state.pose.matrix - before.matrix).abs().max()) < settings.tolerance:
                 break
     return state
 
@@ -76,43 +87,49 @@ class Links:
         return csr_array((values, self.columns, self.starts), shape=self.shape)
 
 
-def link_points(pair: PreparedPair, pose: RigidTransform) -> Links:
+def link_points(source: IndexedCloud, target: IndexedCloud, pose: RigidTransform, neighbors: int) -> Links:
     """Every point with its nearest ones of the other cloud, seen from both."""
     from scipy.sparse import coo_array
 
-    source, target = pair.source.points, pair.target.points
-    forward = pair.target.k_nearest(pose.apply(source), min(NEIGHBORS, len(target))).indices.numpy()
-    backward = pair.source.k_nearest(pose.inverse().apply(target), min(NEIGHBORS, len(source))).indices.numpy()
-    rows = np.concatenate([np.repeat(np.arange(len(source)), forward.shape[1]), backward.ravel()])
-    columns = np.concatenate([forward.ravel(), np.repeat(np.arange(len(target)), backward.shape[1])])
-    shape = len(source), len(target)
+    shape = len(source.points), len(target.points)
+    forward = target.k_nearest(pose.apply(source.points), min(neighbors, shape[1])).indices.numpy()
+    backward = source.k_nearest(pose.inverse().apply(target.points), min(neighbors, shape[0])).indices.numpy()
+    rows = np.concatenate([np.repeat(np.arange(shape[0]), forward.shape[1]), backward.ravel()])
+    columns = np.concatenate([forward.ravel(), np.repeat(np.arange(shape[1]), backward.shape[1])])
     either = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
     return Links(either.indices, either.indptr, shape)
 
 
-def _step(pair: PreparedPair, links: Links, state: Coupling, scaling: np.ndarray) -> tuple[Coupling, np.ndarray]:
+def _step(
+    source: IndexedCloud,
+    target: IndexedCloud,
+    links: Links,
+    state: Coupling,
+    scaling: np.ndarray,
+    settings: CouplingSettings,
+) -> tuple[Coupling, np.ndarray]:
     """Partners by the pose and the variance at hand, then pose and variance by the partners."""
-    moved, fixed = state.pose.apply(pair.source.points).numpy(), pair.target.points.numpy()
+    moved, fixed = state.pose.apply(source.points).numpy(), target.points.numpy()
     offsets = moved.take(links.rows, 0) - fixed.take(links.columns, 0)
     squares = np.einsum("ij,ij->i", offsets, offsets)
     nearest = np.minimum.reduceat(squares, links.starts[:-1])
     variance = state.variance or max(nearest.mean() / 2, 1e-18)
     # The nearest one counts 1, however far it is; a factor for each row is what the scaling takes care of.
     likely = np.exp((nearest[links.rows] - squares) / (2 * variance))
-    by_row, scaling = scale_likelihoods(links.matrix(likely), scaling)
+    by_row, scaling = scale_likelihoods(links.matrix(likely), scaling, settings.scalings)
     shares = by_row[links.rows] * likely * scaling[links.columns]
     coupled = links.matrix(shares)
     weights = coupled.sum(1)
     partners = (coupled @ fixed) * _invert(weights)[:, None]
-    ahead = torch.from_numpy(moved + EAGERNESS * (partners - moved))
-    pose = solve_motion(pair.source.points, ahead, torch.from_numpy(weights))
+    ahead = torch.from_numpy(moved + settings.overshoot * (partners - moved))
+    pose = solve_motion(source.points, ahead, torch.from_numpy(weights))
     return Coupling(pose, max(float(shares @ squares / weights.sum()) / 3, 1e-18)), scaling
 
 
-def scale_likelihoods(likely: csr_array, by_column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def scale_likelihoods(likely: csr_array, by_column: np.ndarray, times: int) -> tuple[np.ndarray, np.ndarray]:
     """Factors of rows and columns after which all rows have nearly one sum, and all columns have."""
     transposed, by_row = likely.T, np.zeros(0)
-    for _ in range(SCALINGS):
+    for _ in range(times):
         by_row = _invert(likely @ by_column)
         by_column = _invert(transposed @ by_row)
     return by_row, by_column

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,19 +11,17 @@ from torch import Tensor
 
 from deepume.alignment.nearest_points import refine_icp
 from deepume.geometry.clouds import center, centroid, rms_radius
+from deepume.geometry.frames import NORMAL_NEIGHBORS
 from deepume.geometry.rotation import middle_pose
-from deepume.geometry.spacing import sampling_distance
+from deepume.geometry.searchable import IndexedCloud
 from deepume.transform import RigidTransform, Source, Target
-
-NEIGHBORS = 10
-"""Nearest points that give a point its covariance."""
 
 
 @dataclass(frozen=True, slots=True)
 class GicpSettings:
     """One configuration of generalized ICP."""
 
-    neighbors: int = NEIGHBORS
+    neighbors: int = NORMAL_NEIGHBORS
     """Nearest points that give a point its covariance."""
     reach: float = 5.0
     """Points farther apart than this many point spacings are not paired."""
@@ -51,8 +48,10 @@ def refine_gicp(
     source_origin, target_origin = _shift(centroid(source)), _shift(centroid(target))
     matrices = (target_origin.inverse() @ target_from_source @ source_origin).matrix
     starts = matrices.reshape(-1, *matrices.shape[-3:])
-    sources, targets = (center(cloud).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target))
-    refined = [_gicp_pair(*pair, settings) for pair in zip(sources, targets, starts, strict=True)]
+    sources, targets = (
+        center(cloud).detach().to("cpu", torch.float64).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target)
+    )
+    refined = [_refine_pair(*pair, settings) for pair in zip(sources, targets, starts, strict=True)]
     rotations, translations = (
         torch.stack(parts) for parts in zip(*((x.rotation, x.translation) for x in refined), strict=True)
     )
@@ -66,22 +65,19 @@ def _shift(step: Float[Tensor, "*batch 3"]) -> RigidTransform:
     return RigidTransform(eye.expand(*step.shape[:-1], 1, 3, 3), step.unsqueeze(-2))
 
 
-def _gicp_pair(
+def _refine_pair(
     source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], starts: Float[Tensor, "K 4 4"], settings: GicpSettings
 ) -> RigidTransform:
     """All poses of one pair; partners are looked for in one cloud, which must not depend on who is called source."""
-    moving, fixed = (
-        describe_cloud(pack_cloud(cloud), float(sampling_distance(cloud)), settings.neighbors)
-        for cloud in (source, target)
-    )
+    moving, fixed = (IndexedCloud(cloud, normal_neighbors=settings.neighbors) for cloud in (source, target))
     poses = RigidTransform(starts[:, :3, :3], starts[:, :3, 3])
     if (len(source), float(rms_radius(source))) <= (len(target), float(rms_radius(target))):
-        return align_described(moving, fixed, poses, settings)
-    return align_described(fixed, moving, poses.inverse(), settings).inverse()
+        return align_clouds(moving, fixed, poses, settings)
+    return align_clouds(fixed, moving, poses.inverse(), settings).inverse()
 
 
-def align_described(
-    moving: DescribedCloud, fixed: DescribedCloud, starts: RigidTransform, settings: GicpSettings
+def align_clouds(
+    moving: IndexedCloud, fixed: IndexedCloud, starts: RigidTransform, settings: GicpSettings
 ) -> RigidTransform:
     """Poses ``(K,)`` of one pair, refined one by one; two-sided, the middle of both ways is taken.
 
@@ -93,53 +89,15 @@ def align_described(
     return middle_pose(there, _align(fixed, moving, there.inverse(), settings).inverse())
 
 
-class PackedCloud(NamedTuple):
-    """A cloud as small_gicp wants it."""
-
-    cloud: Any
-    """The points."""
-    tree: Any
-    """Finds nearest points."""
-
-
-class DescribedCloud(NamedTuple):
-    """A packed cloud with all that an alignment asks of it, made once for any number of them."""
-
-    cloud: Any
-    """Points with the normal and covariance of each one's neighborhood."""
-    tree: Any
-    """Finds nearest points."""
-    spacing: float
-    """Expected distance to the nearest point of another sampling."""
-
-
-def pack_cloud(points: Float[Tensor, "N 3"]) -> PackedCloud:
-    """A cloud with its tree."""
-    import small_gicp  # compiled, and only needed where a pose is sought on CPU
-
-    cloud = small_gicp.PointCloud(_as_doubles(points))
-    return PackedCloud(cloud, small_gicp.KdTree(cloud))
-
-
-def describe_cloud(packed: PackedCloud, spacing: float, neighbors: int = NEIGHBORS) -> DescribedCloud:
-    """A cloud of known spacing to which the normal and covariance of each point's neighborhood are added."""
+def _align(moving: IndexedCloud, fixed: IndexedCloud, starts: RigidTransform, settings: GicpSettings) -> RigidTransform:
     import small_gicp
 
-    small_gicp.estimate_normals_covariances(*packed, neighbors)
-    return DescribedCloud(*packed, spacing)
-
-
-def _align(
-    moving: DescribedCloud, fixed: DescribedCloud, starts: RigidTransform, settings: GicpSettings
-) -> RigidTransform:
-    import small_gicp
-
-    spacing = max(moving.spacing, fixed.spacing)
+    spacing = max(float(moving.spacing), float(fixed.spacing))
     found = [
         small_gicp.align(
-            fixed.cloud,
-            moving.cloud,
-            fixed.tree,
+            fixed.described.cloud,
+            moving.described.cloud,
+            fixed.described.tree,
             start,
             registration_type="GICP",
             max_correspondence_distance=settings.reach * spacing,
@@ -148,16 +106,12 @@ def _align(
             rotation_epsilon=settings.tolerance,
             translation_epsilon=settings.tolerance * spacing,
         ).T_target_source
-        for start in _as_doubles(starts.matrix)
+        for start in starts.matrix.numpy(force=True).astype(np.float64)
     ]
     matrices = torch.from_numpy(np.stack(found)).to(starts.rotation)
     return RigidTransform(_tidy_rotation(matrices[:, :3, :3]), matrices[:, :3, 3])
 
 
 def _tidy_rotation(matrix: Float[Tensor, "K 3 3"]) -> Float[Tensor, "K 3 3"]:
-    """The nearest rotation of a product of rotations: a step of Newton's takes the rounding away, faster than SVD."""
+    """The nearest rotation of a product of rotations: one step of Newton's removes the rounding, faster than SVD."""
     return 1.5 * matrix - 0.5 * matrix @ matrix.mT @ matrix
-
-
-def _as_doubles(values: Tensor) -> np.ndarray:
-    return values.numpy(force=True).astype(np.float64)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.geometry.clouds import rms_radius
-from deepume.geometry.neighbors import gather_points, nearest
-from deepume.geometry.normals import local_normals
+from deepume.alignment.score import Side
+from deepume.geometry.clouds import rms_radius, subsample_farthest
 from deepume.geometry.rotation import solve_motion
-from deepume.geometry.thinning import subsample_farthest
+from deepume.geometry.searchable import Searchable, TensorCloud
 from deepume.transform import RigidTransform, Source, Target, rotation_from_vector
 
 
@@ -28,7 +28,7 @@ class Residual(StrEnum):
 
 
 class Kernel(StrEnum):
-    """How much a pair counts, by its distance in units of the median distance."""
+    """How much a pair counts, as a function of its distance over the median distance."""
 
     LEAST_SQUARES = "least-squares"
     """All the same."""
@@ -72,70 +72,89 @@ def refine_icp(
 ) -> RigidTransform:
     """Poses ``(*batch, K)`` of each pair after iterative closest points; every pose converges on its own.
 
-    Commutes with rigid motions of either cloud. A pose that has converged is left alone, so the result does not
+    Commutes with rigid motions of either cloud. A pose that has converged is left where it is, so the result does not
     depend on the other poses of the batch.
     """
     settings = settings or IcpSettings()
-    search = _Search.prepare(source, target, settings)
-    pose = target_from_source
-    active = torch.ones(pose.rotation.shape[:-2], dtype=torch.bool, device=source.device)
+    clouds = TensorCloud.for_poses(source), TensorCloud.for_poses(target)
+    return align_nearest(*clouds, target_from_source, settings)
+
+
+def align_nearest(
+    source: Searchable, target: Searchable, poses: RigidTransform, settings: IcpSettings
+) -> RigidTransform:
+    """:func:`refine_icp` of clouds whose trees, where they have one, are at hand."""
+    search = _Search(source, target, settings)
+    active = torch.ones(poses.rotation.shape[:-2], dtype=torch.bool, device=source.points.device)
     for _ in range(settings.iterations):
-        moved = _step(search.pairs(pose), pose, settings)
-        moves = search.change(pose, moved) > settings.tolerance
-        pose = RigidTransform.where(active, moved, pose)
+        moved = _step(search.pairs(poses), poses, settings)
+        moves = search.change(poses, moved) > settings.tolerance
+        poses = RigidTransform.where(active, moved, poses)
         active = active & moves
         if not active.any():
             break
-    return pose
+    return poses
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Search:
-    """The two clouds with an axis for hypotheses, and the points of each that look for a partner."""
+    """Two clouds, and the points of each that look for a partner in the other."""
 
-    source: Tensor
-    target: Tensor
-    asking_source: Tensor
-    asking_target: Tensor
-    normals: Tensor | None
-    asking_normals: Tensor | None
+    source: Searchable
+    target: Searchable
     settings: IcpSettings
 
-    @classmethod
-    def prepare(cls, source: Source, target: Target, settings: IcpSettings) -> _Search:
-        normals = local_normals(target) if settings.residual is Residual.PLANE else None
-        count = settings.queries
-        asking_source = source if count is None else subsample_farthest(source, count)
-        asking_target, asking_normals = target, normals
-        if count is not None:
-            asking_target = subsample_farthest(target, count)
-            rows = nearest(asking_target, target).indices.unsqueeze(-1)
-            asking_normals = None if normals is None else gather_points(normals, rows).squeeze(-2)
-        clouds = (source, target, asking_source, asking_target, normals, asking_normals)
-        return cls(*(None if cloud is None else cloud.unsqueeze(-3) for cloud in clouds), settings)  # pyright: ignore
+    @cached_property
+    def source_queries(self) -> Searchable:
+        """Points of the source that look for a partner."""
+        return self._queries(self.source)
 
-    def pairs(self, pose: RigidTransform) -> _Pairs:
+    @cached_property
+    def target_queries(self) -> Searchable:
+        """Points of the target that look for a partner."""
+        return self._queries(self.target)
+
+    def _queries(self, cloud: Searchable) -> Searchable:
+        count = self.settings.queries
+        return cloud if count is None else TensorCloud(subsample_farthest(cloud.points, count))
+
+    def pairs(self, poses: RigidTransform) -> _Pairs:
         """Partners under the given poses; each direction has half of the weight."""
-        distances, rows = nearest(pose.apply(self.asking_source), self.target)
-        source = self.asking_source.expand(*rows.shape, 3)
-        target = gather_points(self.target, rows.unsqueeze(-1)).squeeze(-2)
-        normals = None if self.normals is None else gather_points(self.normals, rows.unsqueeze(-1)).squeeze(-2)
-        forward = _Pairs(source, target, normals, self._weights(distances))
+        forward = self._pairs_of_source(Side(self.source_queries, self.target, poses))
         if not self.settings.two_sided:
             return forward
-        distances, rows = nearest(pose.inverse().apply(self.asking_target), self.source)
-        source = gather_points(self.source, rows.unsqueeze(-1)).squeeze(-2)
-        target = self.asking_target.expand(*rows.shape, 3)
-        normals = None if self.asking_normals is None else self.asking_normals.expand(*rows.shape, 3)
-        return _join(forward, _Pairs(source, target, normals, self._weights(distances)))
+        return _join(forward, self._pairs_of_target(Side(self.target_queries, self.source, poses.inverse())))
+
+    def _pairs_of_source(self, side: Side[Searchable]) -> _Pairs:
+        source = side.moving.points.expand(side.moved.shape)
+        normals = side.at_partners(self.target.normals) if self._by_planes else None
+        return _Pairs(source, side.partner_points, normals, self._weights(side.partners.distances))
+
+    def _pairs_of_target(self, side: Side[Searchable]) -> _Pairs:
+        target = side.moving.points.expand(side.moved.shape)
+        normals = self._target_normals.expand(side.moved.shape) if self._by_planes else None
+        return _Pairs(side.partner_points, target, normals, self._weights(side.partners.distances))
+
+    @property
+    def _by_planes(self) -> bool:
+        return self.settings.residual is Residual.PLANE
+
+    @cached_property
+    def _target_normals(self) -> Float[Tensor, "*batch N 3"]:
+        """Normals of the whole target at those of its points that look for a partner."""
+        queries = self.target_queries
+        if queries is self.target:
+            return self.target.normals
+        return self.target.take(self.target.normals, self.target.nearest(queries.points).indices)
 
     def change(self, before: RigidTransform, after: RigidTransform) -> Float[Tensor, "*batch"]:
         """How far poses moved: the largest entry of the rotation, and of the source's centroid in sizes of the target.
 
         The translation itself would not do: it depends on where the origin is.
         """
-        middle = self.source.mean(-2, keepdim=True)
-        carried = (after.apply(middle) - before.apply(middle)).abs().amax((-2, -1)) / rms_radius(self.target)
+        middle = self.source.points.mean(-2, keepdim=True)
+        size = rms_radius(self.target.points)
+        carried = (after.apply(middle) - before.apply(middle)).abs().amax((-2, -1)) / size
         return torch.maximum((after.rotation - before.rotation).abs().amax((-2, -1)), carried)
 
     def _weights(self, distances: Float[Tensor, "*batch N"]) -> Float[Tensor, "*batch N"]:

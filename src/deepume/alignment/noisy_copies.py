@@ -61,11 +61,11 @@ class NoisyCopy(NamedTuple):
         return self.noise < MOST_NOISE
 
 
-def settle_copy(source: Source, target: Target, pose: RigidTransform) -> NoisyCopy:
-    """What the moments make of a pose if the target is a noisy copy of the source, in float64.
+def refine_copy(source: Source, target: Target, pose: RigidTransform) -> NoisyCopy:
+    """The pose refined by moments, in case the target is a noisy copy of the source, in float64.
 
-    The pose that comes and the one that the moments ask for count by their precisions: where the moments see a turn
-    clearly, as on a smooth scan, it is theirs. Turning or moving either cloud changes the answer accordingly; the
+    The given pose and that of the moments are averaged, weighted by precision: where the moments see a turn clearly, as
+    on a smooth scan, it is theirs. Turning or moving either cloud changes the answer accordingly; the
     order of the points does not matter.
     """
     source, target = source.double(), target.double()
@@ -86,10 +86,10 @@ def _step(source: Source, target: Target, pose: RigidTransform, start: RigidTran
     whitening = _whiten((_blur(here) + _blur(there)) / (2 * target.shape[-2]))
     effects = whitening @ (_effects(points, here) + _effects(others, there)) / 2
     difference = whitening @ (there.values.mean(-2) - here.values.mean(-2)).unsqueeze(-1)
-    seen, asked = effects.mT @ effects, effects.mT @ difference
+    seen, wanted = effects.mT @ effects, effects.mT @ difference
     held = _precision_of_partners(points) / TRUST
-    change = _solve(seen + held, asked + held @ view.read(start @ pose.inverse()).unsqueeze(-1))
-    left = difference - effects @ _solve(seen, asked)
+    change = _solve(seen + held, wanted + held @ view.read(start @ pose.inverse()).unsqueeze(-1))
+    left = difference - effects @ _solve(seen, wanted)
     freedom = (whitening != 0).any(-1).sum(-1) - effects.shape[-1]
     noise = (left.square().sum((-2, -1)) / freedom.clamp_min(1)).sqrt()
     noise = torch.where(freedom < LEAST_FREEDOM, torch.inf, noise)
@@ -158,7 +158,7 @@ def _precision_of_partners(points: Points) -> Float[Tensor, "*batch 7 7"]:
     return precision
 
 
-def _solve(precision: Float[Tensor, "*batch 7 7"], asked: Float[Tensor, "*batch 7 1"]) -> Float[Tensor, "*batch 7 1"]:
+def _solve(precision: Float[Tensor, "*batch 7 7"], wanted: Float[Tensor, "*batch 7 1"]) -> Float[Tensor, "*batch 7 1"]:
     """Least squares by normal equations; what nothing determines stays near zero."""
     floor = NEGLIGIBLE * precision.diagonal(dim1=-2, dim2=-1).amax(-1)
-    return torch.linalg.solve(precision + floor[..., None, None] * torch.eye(7).to(precision), asked)
+    return torch.linalg.solve(precision + floor[..., None, None] * torch.eye(7).to(precision), wanted)

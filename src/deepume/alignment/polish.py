@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-
-from torch import Tensor
 
 from deepume.alignment.gicp import refine_gicp
 from deepume.alignment.nearest_points import IcpSettings, Residual, refine_icp
-from deepume.alignment.score import score_poses, surface_score
+from deepume.alignment.score import NEAREST, SURFACE, Measure, score_poses
 from deepume.transform import RigidTransform, Source, Target
 
 PLANE_ICP = IcpSettings(residual=Residual.PLANE)
-PoseScore = Callable[[Tensor, Tensor, RigidTransform], Tensor]
-"""Scores of ``(*batch, K)`` poses of a pair, lower is better."""
 DENSE_POINTS = 400
 """From this many points on, neighborhoods are small against the object and GICP is the better refiner."""
 
@@ -28,14 +23,14 @@ def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale
     sparse = not are_dense(source, target)
     if sparse or allow_scale:
         refined = refine_icp(source, target, poses, IcpSettings(allow_scale=allow_scale))
-        poses = keep_better(source, target, poses, refined, score_poses)
+        poses = keep_better(source, target, poses, refined, NEAREST)
     if sparse:
         return poses
     if allow_scale or source.device.type != "cpu":
         refined = refine_icp(source, target, poses, replace(PLANE_ICP, allow_scale=allow_scale))
     else:
         refined = refine_gicp(source, target, poses)
-    return keep_better(source, target, poses, refined, surface_score)
+    return keep_better(source, target, poses, refined, SURFACE)
 
 
 def are_dense(source: Source, target: Target) -> bool:
@@ -44,9 +39,9 @@ def are_dense(source: Source, target: Target) -> bool:
 
 
 def keep_better(
-    source: Source, target: Target, start: RigidTransform, refined: RigidTransform, score: PoseScore
+    source: Source, target: Target, start: RigidTransform, refined: RigidTransform, measure: Measure
 ) -> RigidTransform:
     """The refined poses where their score improved, the start elsewhere."""
-    scores = score(source, target, RigidTransform.concatenate([start, refined]))
+    scores = score_poses(source, target, RigidTransform.concatenate([start, refined]), measure)
     before, after = scores.tensor_split(2, -1)
     return RigidTransform.where(after < before, refined, start)

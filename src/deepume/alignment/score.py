@@ -1,127 +1,182 @@
-"""How well a pose explains a pair, without knowing the truth; which poses compete."""
+"""How well a pose explains a pair, without knowing the truth: one score, with its variants as parameters."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from deepume.geometry.neighbors import gather_points, nearest
-from deepume.geometry.normals import along_normals, local_normals
-from deepume.geometry.rotation import geodesic_angle
-from deepume.geometry.rotation_grids import distinct_mask
-from deepume.geometry.spacing import NEIGHBOR_SPREAD, sampling_distance
-from deepume.result import Hypothesis, Registration
-from deepume.transform import RigidTransform, Source, Target
+from deepume.geometry.neighbors import Neighbors
+from deepume.geometry.searchable import IndexedCloud, Searchable, TensorCloud
+from deepume.geometry.spacing import NEIGHBOR_SPREAD
+from deepume.transform import Points, RigidTransform, Source, Target
 
 Scores = Float[Tensor, "*batch K"]
+CloudT = TypeVar("CloudT", bound=Searchable)
 
 TRUNCATION = 4.0
 """Distances beyond this many point spacings count as this many: a missing part must not outweigh the rest."""
-DISTINCT_ANGLE = 15 * torch.pi / 180
-"""Poses closer than this are refinements of one hypothesis, not rivals."""
 EXACT_SCORE = 1e-4
 """Scores below this are rounding: the clouds coincide point by point, and so they do for every rival below it."""
-MOST_HYPOTHESES = 8
-"""Candidates that a result lists at most."""
 
 
-def score_poses(
-    source: Source, target: Target, target_from_source: RigidTransform, truncation: float = TRUNCATION
-) -> Scores:
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What counts as the distance of a point from the other cloud, in point spacings of that cloud."""
+
+    along_normals: bool = False
+    """Measure along the normals at both ends rather than straight to the nearest point."""
+    truncation: float = TRUNCATION
+    """Larger distances count as this."""
+    reach: float = math.inf
+    """Points whose nearest one is farther than this count as the truncation."""
+
+
+NEAREST = Measure()
+SURFACE = Measure(along_normals=True)
+"""Two samplings of one surface have no points in common, so nearest points prefer a pose that is slightly wrong;
+distances along the normals do not. It needs clouds dense enough for normals."""
+
+
+@dataclass(frozen=True)
+class Side(Generic[CloudT]):
+    """One cloud laid on the other by one or more poses: where its points come to lie, and the nearest points there."""
+
+    moving: CloudT
+    fixed: CloudT
+    poses: RigidTransform
+
+    @cached_property
+    def moved(self) -> Points:
+        """The moving cloud in its place."""
+        return self.poses.apply(self.moving.points)
+
+    @cached_property
+    def partners(self) -> Neighbors:
+        """The nearest point of the fixed cloud for each moved one."""
+        return self.fixed.nearest(self.moved)
+
+    @cached_property
+    def partner_points(self) -> Points:
+        """Where the partners are."""
+        return self.at_partners(self.fixed.points)
+
+    @cached_property
+    def offsets(self) -> Points:
+        """From the partners to the moved points."""
+        return self.moved - self.partner_points
+
+    @cached_property
+    def off_surface(self) -> Float[Tensor, "*batch N"]:
+        """Distances along the normals: root mean square of those at both ends."""
+        ends = self.moving.normals @ self.poses.rotation.mT, self.at_partners(self.fixed.normals)
+        along = torch.stack([self.offsets * normals for normals in ends]).sum(-1)
+        return along.square().mean(0).sqrt()
+
+    def at_partners(self, values: Float[Tensor, "... M 3"]) -> Points:
+        """Points or normals of the fixed cloud, those of the partners."""
+        return self.fixed.take(values, self.partners.indices)
+
+    def distances(self, measure: Measure) -> Float[Tensor, "*batch N"]:
+        """Distance of every point by a measure, truncated."""
+        spacing = self.fixed.spacing[..., None]
+        lengths = self.off_surface if measure.along_normals else self.partners.distances
+        spacings = (lengths / spacing).clamp_max(measure.truncation)
+        if math.isinf(measure.reach):
+            return spacings
+        return torch.where(self.partners.distances < measure.reach * spacing, spacings, measure.truncation)
+
+
+@dataclass(frozen=True)
+class Fit(Generic[CloudT]):
+    """One or more poses of a pair with the partners of all points, seen from both clouds and found once."""
+
+    forward: Side[CloudT]
+    """The source on the target."""
+    backward: Side[CloudT]
+    """The target on the source."""
+
+    @classmethod
+    def of(cls, source: CloudT, target: CloudT, poses: RigidTransform) -> Fit[CloudT]:
+        """The fit of poses ``target_from_source``."""
+        return cls(Side(source, target, poses), Side(target, source, poses.inverse()))
+
+    @property
+    def sides(self) -> tuple[Side[CloudT], Side[CloudT]]:
+        """Both of them."""
+        return self.forward, self.backward
+
+    @property
+    def pose(self) -> RigidTransform:
+        """Target from source."""
+        return self.forward.poses
+
+    def swapped(self) -> Fit[CloudT]:
+        """The same fit, the other cloud called source."""
+        return Fit(self.backward, self.forward)
+
+    @property
+    def matches(self) -> tuple[Points, Points]:
+        """Source and target points, each with its nearest one: first those of the source, then those of the target."""
+        forward, backward = self.forward, self.backward
+        return (
+            torch.cat([forward.moving.points, backward.partner_points], -2),
+            torch.cat([forward.partner_points, backward.moving.points], -2),
+        )
+
+    @property
+    def distances(self) -> Float[Tensor, "*batch P"]:
+        """How far the two points of each match are from each other."""
+        return torch.cat([self.forward.partners.distances, self.backward.partners.distances], -1)
+
+    def by(self, measure: Measure) -> Tensor:
+        """Mean of the two mean distances: lower is better, and the same whoever is called source."""
+        return (self.forward.distances(measure).mean(-1) + self.backward.distances(measure).mean(-1)) / 2
+
+    @cached_property
+    def score(self) -> float:
+        """The score of a single pose."""
+        return float(self.by(NEAREST))
+
+    @cached_property
+    def surface_score(self) -> float:
+        """The score of a single pose along the normals."""
+        return float(self.by(SURFACE))
+
+
+def local_distances(side: Side[IndexedCloud]) -> Float[Tensor, "N"]:
+    """Distances to the partners in spacings of the fixed cloud at that place."""
+    return side.partners.distances / side.fixed.local_spacing[side.partners.indices]
+
+
+def unmatched_share(side: Side[IndexedCloud], spacings: float) -> float:
+    """Share of the points that have no counterpart: none within so many local spacings of the other cloud."""
+    return float((local_distances(side) > spacings).double().mean())
+
+
+def score_poses(source: Source, target: Target, poses: RigidTransform, measure: Measure = NEAREST) -> Scores:
     """Two-sided truncated mean distance of ``(*batch, K)`` poses, in units of the expected sampling distance.
 
     0 when the clouds coincide point by point, about 1 when they are two samplings of one surface in its true
-    pose, at most ``truncation``. The unit is :func:`~deepume.geometry.spacing.point_spacing`, so the value means the
-    same for 64 and for 100,000 points. Swapping the clouds and inverting the poses leaves it unchanged.
+    pose, at most ``measure.truncation``. The unit is :func:`~deepume.geometry.spacing.point_spacing`, so the value
+    means the same for 64 and for 100,000 points. Swapping the clouds and inverting the poses leaves it unchanged.
     """
-    units = sampling_distance(source), sampling_distance(target)
-    source, target = source.unsqueeze(-3), target.unsqueeze(-3)
-    forward = nearest(target_from_source.apply(source), target).distances
-    backward = nearest(target_from_source.inverse().apply(target), source).distances
-    return two_sided_score(forward, backward, *units, truncation)
+    return Fit.of(TensorCloud.for_poses(source), TensorCloud.for_poses(target), poses).by(measure)
 
 
-def surface_score(
-    source: Source, target: Target, target_from_source: RigidTransform, truncation: float = TRUNCATION
-) -> Scores:
-    """As :func:`score_poses`, but measured along the surface normals of both clouds.
+def chance_of(points: int) -> float:
+    """How far, relatively, sampling alone moves the score of a right pose of two clouds with so many points in all.
 
-    Two samplings of one surface have no points in common, so nearest points prefer a pose that is slightly wrong;
-    distances along the normals do not. Needs clouds dense enough for normals.
+    Three standard deviations of a mean over the points of one cloud.
     """
-    units = sampling_distance(source), sampling_distance(target)
-    source_normals, target_normals = (local_normals(each).unsqueeze(-3) for each in (source, target))
-    source, target = source.unsqueeze(-3), target.unsqueeze(-3)
-    forward = _onto_surface(source, source_normals, target, target_normals, target_from_source)
-    backward = _onto_surface(target, target_normals, source, source_normals, target_from_source.inverse())
-    return two_sided_score(forward, backward, *units, truncation)
+    return 3 * NEIGHBOR_SPREAD * (2 / points) ** 0.5
 
 
-def two_sided_score(
-    forward: Tensor, backward: Tensor, source_spacing: Tensor, target_spacing: Tensor, truncation: float = TRUNCATION
-) -> Tensor:
-    """Mean of the two truncated mean distances, each in the spacing of the cloud that was searched."""
-    onto_target = (forward / target_spacing[..., None, None]).clamp_max(truncation)
-    onto_source = (backward / source_spacing[..., None, None]).clamp_max(truncation)
-    return (onto_target.mean(-1) + onto_source.mean(-1)) / 2
-
-
-def _onto_surface(
-    moving: Source, moving_normals: Source, fixed: Target, fixed_normals: Target, pose: RigidTransform
-) -> Tensor:
-    """Distances to the nearest points along the normals."""
-    moved = pose.apply(moving)
-    rows = nearest(moved, fixed).indices.unsqueeze(-1)
-    offsets = moved - gather_points(fixed, rows).squeeze(-2)
-    return along_normals(offsets, moving_normals @ pose.rotation.mT, gather_points(fixed_normals, rows).squeeze(-2))
-
-
-def is_distinct(poses: RigidTransform, other: RigidTransform) -> Bool[Tensor, "*batch"]:
-    """True where poses and the other are two hypotheses, not refinements of one."""
-    return geodesic_angle(poses.rotation, other.rotation) > DISTINCT_ANGLE
-
-
-def best_distinct(poses: RigidTransform, scores: Scores, count: int, angle: float = DISTINCT_ANGLE) -> RigidTransform:
-    """The ``count`` best of ``(*batch, K)`` poses, no two of which are refinements of one hypothesis if avoidable."""
-    distinct = distinct_mask(poses.rotation, scores, angle)
-    # Repeated candidates come last rather than out, so that every pair of a batch keeps the same number.
-    order = (scores + torch.where(distinct, 0.0, 1e6)).argsort(dim=-1, stable=True)[..., :count]
-    return take_poses(poses, order)
-
-
-def take_poses(poses: RigidTransform, order: Tensor) -> RigidTransform:
-    """Poses ``(*batch, K)`` at the given positions along the last batch axis."""
-    scale = poses.scale if poses.scale.dim() == 0 else poses.scale.take_along_dim(order, -1)
-    return RigidTransform(
-        poses.rotation.take_along_dim(order[..., None, None], -3),
-        poses.translation.take_along_dim(order[..., None], -2),
-        scale,
-    )
-
-
-def rank_hypotheses(source: Source, target: Target, poses: RigidTransform) -> Registration:
-    """Registration by the best-scored of ``(*batch, K)`` poses; its distinct rivals are listed, best first."""
-    scores = score_poses(source, target, poses)
-    scores = scores.masked_fill(~distinct_mask(poses.rotation, scores, DISTINCT_ANGLE), torch.inf)
-    scores, order = scores.sort(dim=-1, stable=True)
-    poses = take_poses(poses, order)
-    equivalent = explains_as_well(scores, source.shape[-2] + target.shape[-2])
-    listed = [k for k in range(min(MOST_HYPOTHESES, scores.shape[-1])) if scores[..., k].isfinite().any()]
-    best = poses[..., 0]
-    return Registration(
-        target_from_source=best,
-        score=scores[..., 0],
-        ambiguous=equivalent[..., 1:].any(-1),
-        hypotheses=tuple(Hypothesis(poses[..., k], scores[..., k], equivalent[..., k]) for k in listed),
-        residuals=nearest(best.apply(source), target).distances,
-    )
-
-
-def explains_as_well(scores: Scores, points: int) -> Bool[Tensor, "*batch K"]:
-    """True where a score exceeds the first, the best or one to compare with, by no more than chance or rounding.
-
-    Chance is three standard deviations of a mean over as many points as both clouds have.
-    """
-    tolerance = 3 * NEIGHBOR_SPREAD * (2 / points) ** 0.5
-    return scores <= scores[..., :1] * (1 + tolerance) + EXACT_SCORE
+def explains_as_well(scores: Scores, chance: float) -> Bool[Tensor, "*batch K"]:
+    """True where a score exceeds the first, the best or one to compare with, by no more than chance or rounding."""
+    return scores <= scores[..., :1] * (1 + chance) + EXACT_SCORE

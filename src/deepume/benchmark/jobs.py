@@ -21,9 +21,9 @@ from deepume.errors import CloudShapeError, MissingPackageError
 from deepume.networks.weights_files import WeightsError
 
 JOB_PAIRS = 5
-"""Pairs of a job: few enough for a lively progress bar, enough to be worth sending to a worker."""
+"""Pairs of a job: few, so that the progress bar moves often; enough to be worth sending to a worker."""
 THREADS = 1
-"""Threads of torch in every worker: sums over several threads are rounded as the threads happen to share the work."""
+"""Threads of torch in every worker: sums over several threads are rounded differently from run to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Job:
 
     @property
     def text(self) -> str:
-        """Everything the result depends on but the code, as one line."""
+        """Everything the result depends on except the code, as one line."""
         pairs = ",".join(f"{key.index}/{key.seed}" for key in self.keys)
         return (
             f"{self.method} {self.keys[0].text} {dict(self.condition.parameters)} {pairs} {self.folder} {self.device}"
@@ -71,13 +71,13 @@ def do_jobs(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
         with _few_threads():
             yield from map(do_job, jobs)
     else:
-        # A copy of a process that has used torch may hang in its locks: workers start afresh.
+        # A copy of a process that has used torch may hang in its locks: workers are new processes.
         with ProcessPoolExecutor(workers, get_context("spawn"), torch.set_num_threads, (THREADS,)) as pool:
             yield from pool.map(do_job, jobs)
 
 
 def do_job(job: Job) -> Outcome:
-    """Measure; what a method lacks is an outcome, anything else that goes wrong an error."""
+    """Measure. The outcome says if a method cannot run here; any other failure is an error."""
     try:
         return [measure_pair(job.method, _pair(job, key)) for key in job.keys]
     except (MissingPackageError, WeightsError, CloudShapeError) as error:

@@ -17,7 +17,7 @@ from deepume.benchmark.suites.suite import Condition, Suite
 from deepume.errors import DeepumeError, require_known
 
 Progress = Callable[[str, PairFigures], None]
-"""Hears the name of the method and its figures after each pair."""
+"""Called after each pair with the name of the method and its figures."""
 Skip = Callable[[str, str], None]
 """Called once for a method that cannot run here or with such clouds, with its name and what to do about it."""
 
@@ -61,7 +61,7 @@ def run_suite(
 
 
 def _outcomes(jobs: list[Job], workers: int, kept: Kept | None) -> Iterator[tuple[Job, Outcome]]:
-    """Every job with its outcome, in order; only those are done whose figures are not kept."""
+    """Every job with its outcome, in order; a job whose figures are kept is not done again."""
     before = {job: figures for job in jobs if kept is not None and (figures := kept.get(job)) is not None}
     fresh = do_jobs([job for job in jobs if job not in before], workers)
     for job in jobs:

@@ -1,4 +1,4 @@
-"""Suites run one after the other, each with its record, from whichever command line."""
+"""Suites run one after the other, each with its record; for the command line, and for Python without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Session:
     """How suites are run, and where their records go."""
 
     command: str
-    """The words that started it, for the records."""
+    """The command that started it, for the records."""
     data: Path | None = None
     """Folder of the real data sets."""
     record: Path | None = None
@@ -38,14 +38,14 @@ class Session:
     _unfinished: list[Kept] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Refuse to bring up to date what is not named."""
+        """Refuse an update without a record to update."""
         if self.update and self.record is None:
             raise DeepumeError("--update brings a record up to date: name it with --record.")
 
     def run(
         self, suite: Suite, progress: Progress = lambda name, figures: None, skip: Skip = lambda name, reason: None
     ) -> list[Row]:
-        """Rows of a suite; the record is written once it is complete, and an interrupted run is taken up again."""
+        """Rows of a suite; the record is written once it is complete, and an interrupted run goes on."""
         path = self._record_of(suite)
         kept = None if path is None else Kept(path, suite.name, self.commit)
         rows = run_suite(suite, self.data, progress, skip, self.device, workers=self.workers, kept=kept)
@@ -57,7 +57,7 @@ class Session:
         return rows
 
     def finish(self) -> None:
-        """Every suite has run: an interruption from here on would lose nothing."""
+        """Every suite has its record: delete what was kept for an interrupted run."""
         for kept in self._unfinished:
             kept.forget()
 
@@ -74,7 +74,7 @@ class Session:
     def _draw_picture(self, suite: Suite, record: Path, skip: Skip) -> None:
         try:
             draw_picture(suite, self.data, record)
-        except MissingPackageError as error:  # the record is what matters, and machines with a GPU draw nothing
+        except MissingPackageError as error:  # the record is there; GPU machines often cannot draw
             skip(f"the picture of {suite.name}", str(error))
 
     def _record_of(self, suite: Suite) -> Path | None:
@@ -84,6 +84,6 @@ class Session:
 
 
 def find_suites(words: Sequence[str], *, has_data: bool) -> list[Suite]:
-    """The suites of the words, each once; ``all`` stands for everything the paper reports."""
+    """The named suites, each once; ``all`` stands for everything the paper reports."""
     names = dict.fromkeys(name for word in words for name in (ALL if word == "all" else (word,)))
     return [get_suite(name, has_data=has_data) for name in names]

@@ -25,6 +25,7 @@ from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.cli.progress import Meter
 from deepume.errors import DeepumeError
+from deepume.io.checkout import find_commit
 
 PIPE_WIDTH = 145
 """Columns of a table that is not printed to a terminal."""
@@ -39,11 +40,11 @@ class Benchmark:
     """Measure methods on identical pairs and print one table for each condition.
 
     `quick` needs no data. `core`, `default` (the default method, its parts and its peers, in all scenarios and sizes),
-    `network` (the networks alone) and `methods` (every method that is compared) measure on the Stanford and FAUST scans
-    in the folder named by --data. The paper's tables are `T1`, `T2`, `T3`, `T4`, its figures `density`, `sigma`,
-    `bernoulli`, `extremes`, `ambiguity`, `noise`, `teaser`, `resample` and `cost`; `all` is all of these. `report` puts
-    all records in the folder of --record, or in results/, on one page. Without --data, procedural shapes replace
-    the scans, and the table says so. A method whose weights or whose package are not there is skipped, with a line that
+    `network` (the networks without refinement) and `methods` (every method that is compared) measure on the Stanford
+    and FAUST scans in the folder named by --data. The paper's tables are `T1`, `T2`, `T3`, `T4`, its figures `density`,
+    `sigma`, `bernoulli`, `extremes`, `ambiguity`, `noise`, `teaser`, `resample` and `cost`; `all` is all of these.
+    `report` puts all records in the folder of --record, or in results/, on one page. Without --data, procedural shapes
+    replace the scans, and the table says so. A method whose weights or package is missing is skipped, with a line that
     says what to do. A run with --record that was interrupted goes on where it stopped.
 
     Example: deepume benchmark T1 T2 T3 T4 --data DATA --workers 2 --record results
@@ -75,15 +76,18 @@ class Benchmark:
     """Print Markdown tables."""
     device: str = "cpu"
     """Where the clouds live: cuda for networks on a GPU."""
+    commit: str | None = None
+    """Commit to write into the record, where there is no checkout."""
     quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
     """Print the tables, and what was skipped, without progress."""
 
     def run(self) -> Exit:
-        """Run the suites, print their tables, keep their records; then the page, if asked for."""
+        """Run the suites, print their tables, keep their records; then the page, if requested."""
         suites = find_suites([name for name in self.suites if name != REPORT], has_data=self.data is not None)
         if len(suites) > 1 and self.record is not None and self.record.suffix == ".json":
             raise DeepumeError(f"Several suites do not fit into one record: name a folder instead of {self.record}.")
-        session = Session(command_line(), self.data, self.record, self.device, self.workers, update=self.update)
+        commit = self.commit or find_commit()
+        session = Session(command_line(), self.data, self.record, self.device, self.workers, commit, self.update)
         for suite in suites:
             chosen = suite.narrowed(methods=self.methods, sets=self.sets, points=self.points, pairs=self.pairs)
             rows = self._measure(session, chosen.within(self.scenarios).thinned(self.every))

@@ -1,4 +1,4 @@
-"""Exit codes: a script can trust an answer, or not, without reading it."""
+"""Exit codes: they tell a script whether it can trust the answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What the command says to the shell."""
+    """What the command returns to the shell."""
 
     SURE = 0
     """Done; for a registration, an answer it is sure of."""
@@ -15,6 +15,6 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     """Bad input; the message says what to do."""
     UNSURE = 3
-    """An answer it is not sure of, written all the same."""
+    """An answer it is not sure of; it is written, too."""
     INTERRUPTED = 130
     """Ctrl-C."""

@@ -13,7 +13,7 @@ from deepume.io import describe_file
 
 @dataclass(frozen=True)
 class Info:
-    """Say what is in a file: format, points, triangles, extents, and points that would be in the way."""
+    """Say what is in a file: format, points, triangles, extents, invalid and repeated points."""
 
     file: tyro.conf.Positional[Path]
     """A cloud or a mesh."""

@@ -1,4 +1,4 @@
-"""``deepume``: one word, then what to do."""
+"""The command ``deepume``, which is also ``python -m deepume.cli.main``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deepume.errors import DeepumeError
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command and leave with its exit code; ``--debug`` anywhere shows the traceback of a failure."""
+    """Run a command and exit with its code; ``--debug`` anywhere shows the traceback of a failure."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words == ["--version"]:
         print(f"deepume {__version__}")
@@ -30,7 +30,7 @@ def _run(words: list[str], debug: bool) -> int:
     except KeyboardInterrupt:
         return _report("stopped.", False, Exit.INTERRUPTED)
     except BrokenPipeError:
-        return Exit.SURE  # the reader of our output has seen enough
+        return Exit.SURE  # whoever reads our output has stopped reading, as ``head`` does
     except Exception as error:
         message = f"a fault of deepume's, {type(error).__name__}: {error}. Run again with --debug and report it."
         return _report(message, debug, Exit.FAULT)

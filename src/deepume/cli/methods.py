@@ -15,8 +15,8 @@ from deepume.cli.exits import Exit
 class Methods:
     """List the methods that `deepume register --method NAME` takes, and the laws that each promises to obey.
 
-    Methods marked * are not ready on this machine: they lack trained weights or a package; the lines below the table
-    say how to get them.
+    Methods marked * are not ready on this machine: trained weights or a package are missing; the lines below
+    the table say how to get them.
     """
 
     def run(self) -> Exit:
@@ -33,7 +33,7 @@ class Methods:
 
 
 def _by_reason(missing: dict[str, str | None]) -> dict[str, list[str]]:
-    """Methods that lack the same thing together; what is named after the method is NAME."""
+    """Methods by what is missing; NAME replaces the name of the method in the text."""
     found: dict[str, list[str]] = {}
     for name, reason in missing.items():
         if reason is not None:

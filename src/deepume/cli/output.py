@@ -8,7 +8,7 @@ from deepume.errors import FileFormatError
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text, or say in one line why that cannot be."""
+    """Write text; if that fails, raise an error of one line with the reason."""
     try:
         path.write_text(text + "\n")
     except OSError as error:
@@ -16,7 +16,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and its parents, or say in one line why that cannot be."""
+    """Make a folder and its parents; if that fails, raise an error of one line with the reason."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

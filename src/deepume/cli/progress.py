@@ -1,4 +1,4 @@
-"""How far a long command is: a bar on a terminal, plain lines elsewhere, nothing when asked to be quiet."""
+"""Progress of a long command: a bar on a terminal, plain lines elsewhere, nothing if it is to be quiet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 PLAIN_SECONDS = 15.0
-"""Between two plain lines: enough for a log that somebody reads later."""
+"""Least time between two plain lines."""
 
 
 class Meter:
@@ -49,7 +49,7 @@ class Meter:
         self._bar.stop()
 
     def update(self, done: int | float, label: str, figures: str) -> None:
-        """One more unit of work is done, ``done`` of the total in all; what was done by an earlier run counts there."""
+        """One more unit of work is done; ``done`` units of the total, those of an interrupted run included."""
         now = self._clock()
         self._count += 1
         self._first = done if self._first is None else self._first
@@ -66,7 +66,7 @@ class Meter:
             self.warn(line)
 
     def warn(self, line: str) -> None:
-        """Print a line even when asked to be quiet: without it, the result would be taken for another."""
+        """Print a line even if quiet: without it, the result would be misunderstood."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _left(self, done: int | float, seconds: float) -> str:

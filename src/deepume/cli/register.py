@@ -26,7 +26,7 @@ class Register:
 
     Reads point clouds and meshes: PLY, PCD, XYZ, TXT, CSV, NPY, NPZ, OBJ, STL, OFF, GLB, LAS, LAZ, E57.
     Prints the answer in words and as a 4 x 4 matrix. Exit status: 0 for an answer it is sure of, 3 for one it is
-    not sure of (written all the same), 2 for bad input.
+    not sure of (it is written, too), 2 for bad input.
 
     Example: deepume register scan.ply model.stl -o aligned.ply --json result.json --html report.html
     """
@@ -50,20 +50,20 @@ class Register:
     time_limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
     """Begin no further stage of the search after this time."""
     refine: bool = True
-    """Refine what the method found; --no-refine gives the method alone."""
+    """Refine what the method found; --no-refine gives it as it is."""
     allow_scale: bool = False
     """Let the clouds differ in size: estimate a similarity."""
     drop_invalid: bool = False
     """Leave out points with NaN or infinite coordinates."""
     seed: int = 0
-    """For what is drawn at random: samples of meshes, thinning of large clouds."""
+    """Seed of random draws: points of meshes, thinning of large clouds."""
     device: Annotated[str | None, tyro.conf.arg(metavar="DEVICE")] = None
     """Where to compute, for example `cuda`."""
     quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
-    """Print the matrix alone."""
+    """Print only the matrix."""
 
     def run(self) -> Exit:
-        """Register, write what was asked for, and print."""
+        """Register, write the requested files, and print."""
         source, target = (read_points(path, seed=self.seed) for path in (self.source, self.target))
         result = register(
             source,

@@ -11,6 +11,7 @@ import tyro
 
 from deepume.cli.exits import Exit
 from deepume.cli.progress import Meter
+from deepume.training.distributed import join_world
 from deepume.training.recipes.our_recipes import get_recipe
 from deepume.training.recipes.recipe import override, parse_change
 from deepume.training.run import train_recipe
@@ -23,7 +24,7 @@ class Train:
     Recipes: paper, paper-no-preprocessing, paper-feature-resampling, paper-mlp-head, default, finish (goes on from
     runs/default), small, tiny, tiny-paper; pointnetlk, dcp-v1, dcp, deepgmr, rgm, each also for small angles: NAME-60.
     Writes NAME.safetensors, log.jsonl and checkpoint.pt; Ctrl-C saves first. On several GPUs:
-    torchrun --nproc-per-node N -m deepume.training RECIPE ...
+    torchrun --nproc-per-node N -m deepume.cli.main train RECIPE ...
 
     Example: deepume train default --data DATA --out runs/default --budget-seconds 900
     """
@@ -40,16 +41,20 @@ class Train:
     """Where to train; default: the GPU if there is one."""
     tensorboard: bool = False
     """Write TensorBoard curves too."""
+    log_every: int = 25
+    """Steps between two lines of the log."""
+    commit: str | None = None
+    """Commit to write into the weights, where there is no checkout."""
     change: tuple[str, ...] = ()
     """Fields of the recipe to replace, such as batch=128 config.passes=3."""
-
     quiet: Annotated[bool, tyro.conf.arg(aliases=["-q"])] = False
-    """Print the outcome alone; the log file has the rest."""
+    """Print only the outcome; the log file has the rest."""
 
     def run(self) -> Exit:
-        """Train under a progress bar; on a pipe, print a line for each event."""
+        """Train under a progress bar; on a pipe, print a line for each event. Of several processes, one prints."""
         recipe = override(get_recipe(self.recipe), dict(map(parse_change, self.change)))
-        with Meter("steps", 1.0, quiet=self.quiet) as meter:
+        leads = join_world().leads
+        with Meter("steps", 1.0, quiet=self.quiet or not leads) as meter:
             figures = CurrentFigures()
 
             def hear(line: str) -> None:
@@ -63,21 +68,24 @@ class Train:
                 budget_seconds=self.budget_seconds,
                 device=self.device,
                 tensorboard=self.tensorboard,
+                log_every=self.log_every,
+                commit=self.commit,
                 printer=hear,
                 on_step=lambda done: meter.update(min(done, 1.0), recipe.name, str(figures)),
             )
-        print(f"{outcome.weights}: {outcome.steps} steps in {outcome.seconds:.0f} s")
+        if leads:
+            print(f"{outcome.weights}: {outcome.steps} steps in {outcome.seconds:.0f} s")
         return Exit.SURE if outcome.finished else Exit.UNSURE
 
 
 @dataclass
 class CurrentFigures:
-    """The figures that people watch, taken from the lines of the log, where each follows its name."""
+    """The figures of the progress bar, taken from the lines of the log, where each follows its name."""
 
     values: dict[str, str] = field(default_factory=dict)
 
     def hear(self, line: str) -> None:
-        """Take up what a line says."""
+        """Read the figures in a line."""
         found = re.findall(r"(\S*\b(?:loss|pairs_per_second|median_deg)) (\S+)", line)
         self.values |= {re.sub("[._]", " ", name): value for name, value in found}
 

@@ -37,9 +37,9 @@ class View:
     drop_invalid: bool = False
     """Leave out points with NaN or infinite coordinates."""
     seed: int = 0
-    """For what is drawn at random: samples of meshes, thinning of large clouds."""
+    """Seed of random draws: points of meshes, thinning of large clouds."""
     host: str = "127.0.0.1"
-    """Address to listen on; the default is for this machine alone, 0.0.0.0 lets everybody in."""
+    """Address to listen on; the default lets in only this machine, 0.0.0.0 everybody."""
     port: int = 0
     """Port to listen on; 0: a free one."""
 

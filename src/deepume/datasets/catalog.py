@@ -1,4 +1,4 @@
-"""Data sets by name: from packs, from the original files, or made on the spot."""
+"""Data sets by name: from packs, from the original files, or generated."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class SetName(StrEnum):
     RESEARCH = "research"
     """Shapes for research use only."""
     PROCEDURAL = "procedural"
-    """Shapes made on the spot; needs no folder."""
+    """Generated shapes; needs no folder."""
     SCAN_TRAIN = "scan-train"
-    """One-sided scans of shapes made on the spot; needs no folder."""
+    """One-sided scans of generated shapes; needs no folder."""
     SCAN_VALIDATION = "scan-validation"
     """Scans of other such shapes: decide on these; needs no folder."""
     FOLDER = "folder"
@@ -98,7 +98,7 @@ def _require_pack(path: Path) -> Path:
     if not path.is_file():
         raise FileFormatError(
             f"Expected the pack {path.name} in {path.parent}, found none. Packs hold 'points' (shapes, N, "
-            f"3) as int16 / 32767, 'names' and 'labels' in one .npz; write your own so, or use set 'folder'."
+            f"3) as int16 / 32767, 'names' and 'labels' in one .npz; write your own like this, or use set 'folder'."
         )
     return path
 

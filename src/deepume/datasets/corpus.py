@@ -22,7 +22,7 @@ STEPS = 32767
 def is_validation(shape_name: str) -> bool:
     """True for the held-out shapes: those whose name hashes into the first 5 % of the range.
 
-    By name alone, so that the split is the same whatever the order of the files, and stays when shapes are
+    Only the name decides, so that the split is the same whatever the order of the files, and stays when shapes are
     added. Never the test sets: it divides the open training shapes only.
     """
     return fraction_for(f"validation/{shape_name}") < VALIDATION_SHARE
@@ -62,7 +62,7 @@ class PackSet:
         points = torch.from_numpy(pack.points(row)).double() / STEPS
         return pack.to_meters(points, row) if self._in_meters else points
 
-    def stack(self, *, dtype: torch.dtype = torch.float32) -> Float[Tensor, "S N 3"]:
+    def as_tensor(self, *, dtype: torch.dtype = torch.float32) -> Float[Tensor, "S N 3"]:
         """All shapes as one tensor, for training; every shape must have the same number of points."""
         clouds = [torch.from_numpy(pack.points(row)) for pack, row in self._members]
         if len({len(cloud) for cloud in clouds}) != 1:

@@ -17,7 +17,7 @@ SAMPLE_POINTS = 8192
 
 
 class FolderSet:
-    """Files of a folder and its subfolders in sorted order, each read when asked for.
+    """Files of a folder and its subfolders in sorted order, each read on request.
 
     The label of a shape is the folder it lies in, or its own name where all lie in one folder.
     """
@@ -49,7 +49,7 @@ class FolderSet:
         return len(self._files)
 
     def cloud(self, index: int) -> Float[Tensor, "N 3"]:
-        """Points of a file, or of a surface sample of it, in the unit sphere unless asked otherwise."""
+        """Points of a file, or of a surface sample of it, in the unit sphere unless requested otherwise."""
         points = read_points(self._files[index], sample_points=self._sample_points, seed=0)
         return to_unit_sphere(points) if self._in_unit_sphere else points
 

@@ -14,9 +14,9 @@ from deepume.datasets.procedural import ProceduralSet
 from deepume.geometry.clouds import to_unit_sphere
 
 POINTS = 40_960
-"""Of a whole procedural shape: a scan of it has 2,048 at least, and 12,000 usually."""
+"""Points of a whole procedural shape: a scan of it has at least 2,048, usually 12,000."""
 LEAST_SEEN, MOST_VIEWS = 0.05, 8
-"""Where less than this share of a shape is seen, its edge is: another view point is drawn, up to so many."""
+"""A view point that sees less than this share of a shape is drawn again, up to so many times in all."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
-"""Principal frames: coordinates that belong to the cloud itself and turn with it."""
+"""Principal frames and normals: directions that belong to the cloud itself and turn with it."""
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import permutations, product
 from typing import NamedTuple
 
 import torch
@@ -9,7 +11,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.geometry.clouds import centroid
-from deepume.transform import Points, Rotations, Vectors
+from deepume.geometry.neighbors import gather_points, neighbor_indices
+from deepume.transform import (
+    Points,
+    RigidTransform,
+    Rotations,
+    Vectors,
+    motion_between,
+)
+
+NORMAL_NEIGHBORS = 10
+"""Nearest points that give a point its normal; with fewer, samplings of a surface have no common normals."""
 
 
 class Frame(NamedTuple):
@@ -78,3 +90,65 @@ def _orient(offsets: Points, share: Float[Tensor, "*batch N"], axes: Rotations) 
     handedness = torch.linalg.det(axes).sign().unsqueeze(-1)
     signs = torch.ones_like(skewness).scatter(-1, least, handedness)
     return axes * signs.unsqueeze(-2)
+
+
+def local_normals(points: Points, neighbors: int = NORMAL_NEIGHBORS) -> Points:
+    """Unit normal at each point, of arbitrary sign: the direction of least variance of its neighborhood."""
+    k = min(neighbors, points.shape[-2])
+    around = gather_points(points, neighbor_indices(points, points, k))
+    offsets = around - around.mean(-2, keepdim=True)
+    return torch.linalg.eigh(offsets.mT @ offsets).eigenvectors[..., 0]
+
+
+@cache
+@torch.inference_mode(False)
+def sign_changes() -> Float[Tensor, "4 3 3"]:
+    """The four proper sign patterns of three axes: the identity and the three half turns."""
+    return axis_exchanges()[[_is_diagonal(matrix) for matrix in axis_exchanges()]]
+
+
+@cache
+@torch.inference_mode(False)
+def axis_exchanges() -> Float[Tensor, "24 3 3"]:
+    """All proper permutations and sign changes of three axes: the rotation group of the cube, identity first."""
+    matrices = signed_permutations()
+    proper = matrices[torch.linalg.det(matrices) > 0]
+    by_angle = torch.argsort(-proper.diagonal(dim1=-2, dim2=-1).sum(-1), dim=-1, stable=True)
+    return proper[by_angle]
+
+
+def paper_sign_changes() -> Float[Tensor, "8 3 3"]:
+    """The paper's eight sign patterns, four of them *reflections*; for its reproduction only.
+
+    On a body with a mirror plane a reflected frame can win, and no rotation recovers from that.
+    """
+    patterns = torch.tensor(list(product((1.0, -1.0), repeat=3)), dtype=torch.float64)
+    return torch.diag_embed(patterns)
+
+
+def signed_permutations() -> Float[Tensor, "48 3 3"]:
+    """All permutations and sign changes of three axes, proper or not."""
+    rows = torch.eye(3, dtype=torch.float64)
+    ordered = torch.stack([rows[list(order)] for order in permutations(range(3))])
+    return (paper_sign_changes()[:, None] @ ordered[None]).flatten(0, 1)
+
+
+def _is_diagonal(matrix: Tensor) -> bool:
+    return bool(matrix.diagonal().abs().sum() == 3)
+
+
+def frame_rotations(source: Frame, target: Frame, exchanges: Float[Tensor, "K 3 3"]) -> Float[Tensor, "*batch K 3 3"]:
+    """Rotations that carry the source's frame to the target's, up to each exchange of axes: ``A_t E A_s^T``."""
+    return target.axes.unsqueeze(-3) @ exchanges.to(source.axes) @ source.axes.mT.unsqueeze(-3)
+
+
+def frame_poses(source: Frame, target: Frame, exchanges: Float[Tensor, "K 3 3"]) -> RigidTransform:
+    """Poses ``(*batch, K)`` that carry the source's frame, origin included, to the target's."""
+    return poses_about(frame_rotations(source, target, exchanges), source.centroid, target.centroid)
+
+
+def poses_about(
+    rotations: Float[Tensor, "*batch K 3 3"], source_origin: Vectors, target_origin: Vectors
+) -> RigidTransform:
+    """Poses with the given rotations that carry one origin to the other: ``t = o_t - R o_s``."""
+    return motion_between(source_origin.unsqueeze(-2), target_origin.unsqueeze(-2), rotations)

@@ -13,7 +13,7 @@ from torch import Tensor
 from deepume.errors import CloudValueError
 
 SAMPLE_POINTS = 10_000
-"""Points drawn from a mesh: about 2 % of the object's size apart, several times denser than registration
+"""Points drawn from a mesh: with spacings of about 2 % of the object's size, several times denser than registration
 needs, and still quick to search."""
 
 
@@ -31,11 +31,11 @@ class Geometry:
         if self.faces.size and not (self.faces.min() >= 0 and self.faces.max() < len(self.vertices)):
             raise CloudValueError(
                 f"faces must name vertices 0 to {len(self.vertices) - 1}, "
-                f"got {self.faces.min()} to {self.faces.max()}. Rebuild the mesh, or pass its vertices alone."
+                f"got {self.faces.min()} to {self.faces.max()}. Rebuild the mesh, or pass only its vertices."
             )
 
     def points(self, count: int, seed: int) -> Float[Tensor, "N 3"]:
-        """The cloud itself, or ``count`` samples of the mesh; a mesh without area gives its vertices."""
+        """The cloud itself, or ``count`` points drawn from the mesh; a mesh without area gives its vertices."""
         if count < 1:
             raise CloudValueError(f"sample_points must be at least 1, got {count}. Leave it out for the default.")
         vertices, faces = torch.from_numpy(self.vertices), torch.from_numpy(self.faces)

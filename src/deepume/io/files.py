@@ -1,4 +1,4 @@
-"""Is there a file, and does its content look like what its name says?"""
+"""Checks of a file: whether it is there, and whether its content looks like its name."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def find_file(path: str | os.PathLike[str]) -> Path:
 
 
 def read_head(file: Path) -> bytes:
-    """The first bytes, enough to tell formats apart."""
+    """The first bytes, enough to distinguish formats."""
     try:
         with file.open("rb") as stream:
             return stream.read(512)

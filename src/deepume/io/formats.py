@@ -26,7 +26,7 @@ class Format:
     looks: tuple[str, ...]
     """What its first bytes may look like, in the words of :func:`deepume.io.files.look_at`."""
     read: Callable[[Path], Geometry]
-    """Reads it, or raises anything at all."""
+    """Reads it, or raises any exception."""
     write: Callable[[Path, np.ndarray], None] | None = None
     """Writes it."""
 

@@ -1,4 +1,4 @@
-"""Packages that are loaded only when a file needs them, and kept quiet while it is read."""
+"""Packages that are loaded only when a file needs them, and print nothing while it is read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def import_package(module: str, requirement: str) -> Any:
 
 
 class _Quiet:
-    """Holds back warnings and log lines while at least one reader is at work.
+    """Suppresses warnings and log lines while at least one reader is at work.
 
     Warning filters belong to the process: threads that overlap share one change, and the last one undoes it.
     """
@@ -63,4 +63,4 @@ def _muted(logger: logging.Logger) -> Iterator[None]:
 
 
 quiet = _Quiet()
-"""``with quiet:`` reads a file without a word from the library that reads it."""
+"""``with quiet:`` lets a library read a file without warnings and log lines."""

@@ -20,7 +20,7 @@ def load_pyplot() -> Any:
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Write a figure and forget it; a place or an ending that will not do is an error in one line."""
+    """Write a figure and close it; a path that cannot be written is an error of one line."""
     try:
         if path.suffix.lower() == ".png":
             path.write_bytes(to_png(figure))
@@ -33,7 +33,7 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def to_png(figure: Any) -> bytes:
-    """The figure as PNG of few colors, without what would make every copy differ."""
+    """The figure as PNG of few colors, without data that would make every copy differ."""
     image = import_package("PIL.Image", "deepume[cli]")
     drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, dpi=100)

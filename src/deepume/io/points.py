@@ -1,4 +1,4 @@
-"""The way in and out: anything to points, points to a file, and one clear error when that cannot be."""
+"""Reading and writing: anything to points, points to a file, one clear error if that fails."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_points(
 
 
 def describe_file(path: str | os.PathLike[str]) -> FileSummary:
-    """What is in a file: its format, counts and extents, and how many points would be in the way."""
+    """What is in a file: its format, counts and extents, and how many points are invalid or repeated."""
     file = find_file(path)
     return summarize(_read_geometry(file), find_format(file).name)
 
@@ -65,7 +65,7 @@ def write_points(path: str | os.PathLike[str], points: object) -> None:
 
 
 def _read_geometry(file: Path) -> Geometry:
-    """Look before reading; whatever the reader stumbles over becomes one line."""
+    """Check the first bytes, then read; any error of the reader becomes one of one line."""
     form, look = find_format(file), look_at(read_head(file))
     if look not in form.looks:
         raise FileFormatError(

@@ -30,7 +30,7 @@ class FileSummary:
 
     @property
     def is_mesh(self) -> bool:
-        """True when the file has triangles, so that reading it draws samples."""
+        """True when the file has triangles, so that reading it draws points."""
         return self.faces > 0
 
 

@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from deepume.geometry.clouds import rms_radius
-from deepume.geometry.thinning import subsample_random
+from deepume.geometry.clouds import rms_radius, subsample_random
 from deepume.methods.entry import Claim, Method
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target, random_rotation

@@ -7,13 +7,14 @@ from functools import partial
 
 import torch
 
-from deepume.alignment.noisy_copies import settle_copy
-from deepume.alignment.score import best_distinct, explains_as_well, is_distinct, rank_hypotheses, score_poses
-from deepume.geometry.rotation_grids import axis_exchanges
-from deepume.geometry.thinning import subsample_farthest
+from deepume.alignment.noisy_copies import refine_copy
+from deepume.alignment.ranking import best_distinct, is_distinct, rank_hypotheses
+from deepume.alignment.score import chance_of, explains_as_well, score_poses
+from deepume.geometry.clouds import subsample_farthest
+from deepume.geometry.frames import axis_exchanges
 from deepume.methods.entry import Claim, MethodEntry
 from deepume.networks.deepume import DeepUME, DeepUMEConfig, PaperConfig, PaperDeepUME, principal_poses
-from deepume.networks.loading import NetworkMethod, load_network, sharpen
+from deepume.networks.loading import NetworkMethod, load_network, to_double
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target
 
@@ -28,7 +29,8 @@ FINALISTS = 2
 class DefaultNetwork:
     """The default network from all proper frames; the best answer is chosen after the network.
 
-    Where the target turns out to be a noisy copy of the source, the last word is shared with the moments of both.
+    Where the target turns out to be a noisy copy of the source, the final pose averages the network's answer and that
+    of the moments of both clouds, weighted by precision.
     """
 
     weights: str = "deepume"
@@ -40,20 +42,20 @@ class DefaultNetwork:
         network = load_network(DeepUME, DeepUMEConfig, self.weights, source.device)
         found = search_frames(network, source.float(), target.float())
         best = best_distinct(found, score_poses(source.float(), target.float(), found), 1)[..., 0]
-        settled = sharpen(network.settle(source.float(), target.float(), best), source)
-        poses = RigidTransform.concatenate([sharpen(found, source), settled[..., None]])
-        return rank_hypotheses(source, target, settle_copies(source, target, poses, settled))
+        averaged = to_double(network.average_signs(source.float(), target.float(), best), source)
+        poses = RigidTransform.concatenate([to_double(found, source), averaged[..., None]])
+        return rank_hypotheses(source, target, refine_copies(source, target, poses, averaged))
 
 
-def settle_copies(source: Source, target: Target, poses: RigidTransform, settled: RigidTransform) -> RigidTransform:
-    """Poses ``(*batch, K)``; of noisy copies, all that refine the settled one are replaced by what moments make of it.
+def refine_copies(source: Source, target: Target, poses: RigidTransform, averaged: RigidTransform) -> RigidTransform:
+    """Poses ``(*batch, K)``; of noisy copies, all that refine the averaged one are replaced by what moments make of it.
 
     Among refinements of one pose the score would choose the one that fits the noise.
     """
-    copy = settle_copy(source, target, settled)
-    pair = RigidTransform.stack([settled, copy.pose.to(source)])
-    fits = explains_as_well(score_poses(source, target, pair), source.shape[-2] + target.shape[-2])[..., 1]
-    replaced = (copy.believed & fits)[..., None] & ~is_distinct(poses, settled[..., None])
+    copy = refine_copy(source, target, averaged)
+    pair = RigidTransform.stack([averaged, copy.pose.to(source)])
+    fits = explains_as_well(score_poses(source, target, pair), chance_of(source.shape[-2] + target.shape[-2]))[..., 1]
+    replaced = (copy.believed & fits)[..., None] & ~is_distinct(poses, averaged[..., None])
     return RigidTransform.where(replaced, pair[..., 1:], poses)
 
 

@@ -1,4 +1,4 @@
-"""DCP, deep closest point (Wang and Solomon, ICCV 2019): every source point gets a soft partner, Procrustes the rest.
+"""DCP, deep closest point (Wang and Solomon, ICCV 2019): every source point gets a soft partner, then Procrustes.
 
 Written from the published description; no code of the authors is used.
 """
@@ -29,7 +29,7 @@ class DcpConfig:
     neighbors: int = 20
     """Nearest neighbors per point in the feature graph, the point itself included."""
     attention: bool = True
-    """Version 2: a transformer lets each cloud's features look at the other's. Version 1 goes without."""
+    """Version 2: a transformer lets each cloud's features look at the other's. Version 1 has none."""
     heads: int = 4
     """Attention heads; they divide the width."""
     hidden: int = 1024

@@ -15,11 +15,10 @@ from torch import Tensor, nn
 
 from deepume.geometry.chamfer import rank_by_chamfer
 from deepume.geometry.clouds import center, centroid, rms_radius
-from deepume.geometry.frames import principal_frame
+from deepume.geometry.frames import frame_poses, principal_frame, sign_changes
 from deepume.geometry.moments import moment_matrix
 from deepume.geometry.neighbors import full_precision
 from deepume.geometry.rotation import nearest_rotation, solve_motion, solve_rotation
-from deepume.geometry.rotation_grids import frame_poses, sign_changes
 from deepume.networks.estimate import Estimate, Pair, check_choice, check_positive, compose, detach
 from deepume.networks.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
 from deepume.networks.resamplers import AttentionResampler
@@ -39,7 +38,7 @@ __all__ = [
 
 
 LARGEST_RATIO = 1e3
-"""Where the target is larger than this many sources, the source's unit would make numbers overflow; it is not used."""
+"""The unit is at least the radius of the target over this: in that of a tiny source, numbers would overflow."""
 
 
 class Head(StrEnum):
@@ -144,10 +143,10 @@ class DeepUME(nn.Module):
         common = self._common_frame(source, target).repeat(initial.rotation.shape[-3])
         return self._improve(common, initial, passes or self.config.passes)
 
-    def settle(self, source: Source, target: Target, pose: RigidTransform) -> RigidTransform:
-        """The pose after one more pass, the mean of what the pass says in each of the source's four proper frames.
+    def average_signs(self, source: Source, target: Target, pose: RigidTransform) -> RigidTransform:
+        """The pose after one more pass: the mean of its answers in each of the source's four proper frames.
 
-        The signs of a frame are a convention: what a pass owes to them is error, and averages out.
+        The signs of a frame are a convention, so the part of an answer that depends on them is error; it averages out.
         """
         one = self._common_frame(source, target).repeat(len(self.sign_changes))
         common = one._replace(source=one.source @ self.sign_changes, axes=one.axes @ self.sign_changes)

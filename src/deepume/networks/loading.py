@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from deepume.alignment.score import rank_hypotheses
+from deepume.alignment.ranking import rank_hypotheses
+from deepume.geometry.clouds import subsample_farthest
 from deepume.geometry.rotation import nearest_rotation
-from deepume.geometry.thinning import subsample_farthest
 from deepume.geometry.unit_sphere import to_unit_pair
 from deepume.networks.weights_files import SUFFIX, WeightsError, config_of, load_weights, restore_weights, why_missing
 from deepume.result import Registration
@@ -23,7 +23,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 @dataclass(frozen=True, slots=True)
 class NetworkMethod:
-    """A network whose answer is one pose: its ``target_from_source`` for the pair, and nothing added."""
+    """A network whose answer is one pose: its ``target_from_source`` for the pair, unchanged."""
 
     network: type[nn.Module]
     """Built from a configuration; called with both clouds."""
@@ -34,7 +34,7 @@ class NetworkMethod:
     most_points: int | None = None
     """Larger clouds are thinned to this many points, evenly spread; None: they are not thinned."""
     in_unit_sphere: bool = False
-    """Show the network every pair in the unit sphere, where it was trained; False for networks that see to it."""
+    """Show the network every pair in the unit sphere, where it was trained; some networks do so themselves."""
 
     @torch.inference_mode()
     def __call__(self, source: Source, target: Target) -> Registration:
@@ -43,7 +43,7 @@ class NetworkMethod:
         moving, fixed = self._thin(source.float()), self._thin(target.float())
         solve = _solve_in_unit_sphere if self.in_unit_sphere else _solve
         pose = solve(network, moving, fixed)
-        return rank_hypotheses(source, target, sharpen(pose, source)[..., None])
+        return rank_hypotheses(source, target, to_double(pose, source)[..., None])
 
     def _thin(self, points: Points) -> Float[Tensor, "*batch K 3"]:
         return points if self.most_points is None else subsample_farthest(points, self.most_points)
@@ -71,6 +71,6 @@ def load_network(kind: type[Network], config: type, name: str, device: torch.dev
     return network.eval().requires_grad_(False).to(device)
 
 
-def sharpen(pose: RigidTransform, like: Source) -> RigidTransform:
-    """The pose in the precision of the clouds, its rotation orthonormal in that precision."""
+def to_double(pose: RigidTransform, like: Source) -> RigidTransform:
+    """The pose in the precision of the clouds, usually double, its rotation orthonormal in that precision."""
     return RigidTransform(nearest_rotation(pose.rotation.to(like)), pose.translation.to(like))

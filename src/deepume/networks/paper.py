@@ -14,11 +14,10 @@ from torch import Tensor, nn
 
 from deepume.geometry.chamfer import rank_by_chamfer
 from deepume.geometry.clouds import center, centroid
-from deepume.geometry.frames import Frame
+from deepume.geometry.frames import Frame, paper_sign_changes
 from deepume.geometry.moments import moment_matrix
 from deepume.geometry.neighbors import full_precision
 from deepume.geometry.rotation import solve_rotation
-from deepume.geometry.rotation_grids import paper_sign_changes
 from deepume.networks.estimate import Estimate, Pair, check_choice, check_positive
 from deepume.networks.features import Dgcnn, PointLayer
 from deepume.networks.resamplers import PaperResampler

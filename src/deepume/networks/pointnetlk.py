@@ -17,16 +17,7 @@ from deepume.geometry.neighbors import full_precision
 from deepume.geometry.unit_sphere import UnitPair, to_unit_pair
 from deepume.networks.estimate import check_positive, compose
 from deepume.networks.features import PointLayer
-from deepume.transform import (
-    Points,
-    RigidTransform,
-    Rotations,
-    Source,
-    Target,
-    Vectors,
-    rigid_motion,
-    rotation_from_quaternion,
-)
+from deepume.transform import Points, RigidTransform, Source, Target, rigid_motion, rotation_from_quaternion
 
 Feature = Float[Tensor, "*batch K"]
 Jacobian = Float[Tensor, "*batch K 6"]
@@ -142,14 +133,14 @@ def _normal_solver(jacobian: Jacobian) -> Float[Tensor, "*batch 6 K"]:
 
 
 def _small_motion(twist: Float[Tensor, "*batch 6"]) -> RigidTransform:
-    """Turn by the first three numbers of the twist (a rotation vector), then shift by the last three."""
-    return rigid_motion(_rotation(twist[..., :3]), twist[..., 3:])
+    """Turn by the first three numbers of the twist (a rotation vector), then shift by the last three.
 
-
-def _rotation(vector: Vectors) -> Rotations:
-    """As :func:`deepume.transform.rotation_from_vector`, by a quaternion: a matrix exponential would wait."""
+    The turn is made by a quaternion: a GPU would wait for a matrix exponential.
+    """
+    vector, shift = twist[..., :3], twist[..., 3:]
     half = (vector.square().sum(-1, keepdim=True) + torch.finfo(vector.dtype).tiny).sqrt() / 2
-    return rotation_from_quaternion(torch.cat([half.cos(), torch.sinc(half / torch.pi) / 2 * vector], -1))
+    quaternion = torch.cat([half.cos(), torch.sinc(half / torch.pi) / 2 * vector], -1)
+    return rigid_motion(rotation_from_quaternion(quaternion), shift)
 
 
 def _moved(points: Float[Tensor, "*#batch N 3"], pose: RigidTransform) -> Float[Tensor, "*batch N 3"]:

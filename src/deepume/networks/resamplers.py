@@ -90,7 +90,7 @@ class PaperResampler(nn.Module):
         self.decoder_norms = nn.ModuleList(PaperNorm(width) for _ in range(4))
 
     def forward(self, cloud: SourceTokens, other: TargetTokens) -> SourceTokens:
-        """Displacement of each row of ``cloud``, which permutes with them; the order of ``other`` is of no account."""
+        """Displacement of each row of ``cloud``, which permutes with them; the order of ``other`` changes nothing."""
         return self._decode(cloud, self._encode(other))
 
     def _encode(self, other: TargetTokens) -> TargetTokens:

@@ -29,7 +29,7 @@ Tokens = Float[Tensor, "*batch N C"]
 Assignment = Float[Tensor, "*batch N M"]
 
 INLIER_SCORE = 0.5
-"""A point takes part when the soft assignment gives it more of a partner than this."""
+"""A point takes part if its row or column of the soft assignment sums to more than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def require_equal_sizes(source: Source, target: Target) -> None:
     if sizes[0] != sizes[1]:
         raise CloudShapeError(
             f"RGM pairs points one to one and needs clouds of equal size, got {sizes[0]} and {sizes[1]} points. Thin "
-            f"the larger one: deepume.geometry.thinning.subsample_random(cloud, {min(sizes)}, generator=...)."
+            f"the larger one: deepume.geometry.clouds.subsample_random(cloud, {min(sizes)}, generator=...)."
         )
 
 

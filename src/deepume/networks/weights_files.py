@@ -2,7 +2,7 @@
 
 Files of the default method are inside the package, others in ``weights/`` of a checkout. One table in the package,
 ``trained/SHA256SUMS``, pins them all; ``sha256sum -c`` reads it too. A user's own files, in the folder that the
-environment variable ``DEEPUME_WEIGHTS`` names, go before them, unpinned. No pickle is ever read.
+environment variable ``DEEPUME_WEIGHTS`` names, come first and are not pinned. No pickle is ever read.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _read(path: Path) -> Weights:
 
 
 def _card(values: dict[str, Any]) -> Card:
-    """The card in a header; what another version wrote besides is left out."""
+    """The card in a header; fields that this version does not know are left out."""
     hints = get_type_hints(Card)
     return Card(**{name: _typed(value, hints[name]) for name, value in values.items() if name in hints})
 

@@ -31,8 +31,8 @@ def load_checkpoint(folder: Path, recipe: Recipe) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     state = torch.load(path, map_location="cpu", weights_only=True)
-    saved, asked = json.loads(state["recipe"]), json.loads(recipe_text(recipe))
-    differing = [key for key in sorted(asked | saved) if saved.get(key) != asked.get(key)]
+    saved, wanted = json.loads(state["recipe"]), json.loads(recipe_text(recipe))
+    differing = [key for key in sorted(wanted | saved) if saved.get(key) != wanted.get(key)]
     if differing:
         raise FileFormatError(
             f"{path} is of recipe {saved['name']!r} and differs in {', '.join(differing)}. "

@@ -1,4 +1,4 @@
-"""Several processes, one run: ``torchrun --nproc-per-node 4 -m deepume.training RECIPE ...``.
+"""Several processes, one run: ``torchrun --nproc-per-node 4 -m deepume.cli.main train RECIPE ...``.
 
 Gradients are averaged by one explicit reduction after the backward pass. The networks have about a million weights, so
 nothing is gained by overlapping the two, and a loss may call any method of the network, not only ``forward``.
@@ -70,9 +70,9 @@ class World:
 
 
 def join_world() -> World:
-    """The processes that ``torchrun`` started, or this one alone.
+    """The processes that ``torchrun`` started, or only this one.
 
-    Differs from the style guide's rule on environment variables: they are how ``torchrun`` speaks.
+    Differs from the style guide, which allows no environment variables: ``torchrun`` passes its numbers in them.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return World()

@@ -1,6 +1,6 @@
-"""``python -m deepume.training.held_out WEIGHTS ...``: what a trained network does on shapes that it never saw.
+"""``python -m deepume.training.held_out WEIGHTS ...``: figures of a trained network on held-out shapes.
 
-The shapes are those that its recipe holds out, the pairs those of its validation; ``--set`` asks for others. The home
+The shapes are those that its recipe holds out, the pairs those of its validation; ``--set`` changes them. The home
 protocol of the compared networks, for instance: ``--set law=euler-45 --set 'validation.scenarios=("noise-free",)'``.
 """
 

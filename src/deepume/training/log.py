@@ -14,9 +14,9 @@ Printer = Callable[[str], None]
 
 
 class Log:
-    """Appends events to ``log.jsonl``, prints a short line for each, and feeds TensorBoard where asked to.
+    """Appends events to ``log.jsonl``, prints a short line for each, and writes TensorBoard curves on request.
 
-    The file is the record: it is complete whatever is printed, and a resumed run goes on in it.
+    The file is the record: it has every event, and a resumed run appends to it.
     """
 
     def __init__(self, folder: Path, printer: Printer | None = None, *, tensorboard: bool = False) -> None:

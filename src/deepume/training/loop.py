@@ -1,7 +1,7 @@
 """The one training loop, for every method that learns.
 
-In a step nothing waits for the device: pairs are made there, the schedule knows only the clock and the count, a
-gradient that is not finite is dropped by the optimizer's own kernel, and sums for the log are read every so often.
+A step never waits for the device: pairs are made there, the schedule needs only the clock and the number of steps, the
+optimizer's own kernel drops a gradient that is not finite, and sums for the log are read only now and then.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from deepume.training.recipes.schedule import learning_rate_factor
 from deepume.training.validation import Figures, validate
 
 CHECKPOINT_SECONDS = 60.0
-"""Longest time of work that a crash can cost."""
+"""Time between two checkpoints: a crash loses no more work than this."""
 
 
 class _Mark(NamedTuple):
-    """How far the run was at some time."""
+    """Progress of the run at one time."""
 
     step: int
     pairs: int
@@ -55,7 +55,7 @@ class Trainer:
     log_every: int = 25
     """Steps between two lines of the log."""
     on_step: Callable[[float], None] | None = None
-    """Hears the progress after each step."""
+    """Called with the progress after each step."""
     step: int = 0
     pairs: int = 0
     """Pairs seen by all processes."""
@@ -82,7 +82,7 @@ class Trainer:
         self._sums: dict[str, Tensor] = {}
 
     def run(self, folder: Path, log: Log, *, stop_after: int | None = None) -> bool:
-        """Train to the end of the run; True if it got there, False if it was interrupted before.
+        """Train to the end of the run; True at the end, False if it was interrupted.
 
         Saves a checkpoint every minute, at an interrupt (Ctrl-C, SIGTERM) and at the end. ``stop_after`` interrupts
         after that many steps in all.
@@ -136,7 +136,7 @@ class Trainer:
 
     def _update(self, norm: Tensor) -> None:
         """Take the optimizer's step, unless the gradient is not finite; then nothing changes but the count."""
-        # The fused kernels look for this attribute, as set by GradScaler, and leave the weights alone where it is 1.
+        # The fused kernels look for this attribute, as set by GradScaler, and do not change the weights where it is 1.
         not_finite = (~torch.isfinite(norm)).float()
         self.optimizer.found_inf = not_finite  # pyright: ignore[reportAttributeAccessIssue]
         self.optimizer.step()
@@ -218,7 +218,7 @@ class Trainer:
                 restore_weights(network, self.recipe.config, weights)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up a run where :meth:`save` left it."""
+        """Continue a run where :meth:`save` left it."""
         self.step, self.pairs, self.seconds = state["step"], state["pairs"], state["seconds"]
         self.validations = state["validations"]
         self.skipped.copy_(state["skipped"])
@@ -238,20 +238,20 @@ def _make_optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """A list that fills when the user or the system asks to stop; a second request stops at once."""
-    asked: list[int] = []
+    """A list of the requests to stop, by the user or the system; the second request stops at once."""
+    requests: list[int] = []
 
     def note(number: int, _frame: object) -> None:
-        if asked:
+        if requests:
             raise KeyboardInterrupt
-        asked.append(number)
+        requests.append(number)
 
     try:
         before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     except ValueError:  # only the main thread may listen
         before = {}
     try:
-        yield asked
+        yield requests
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

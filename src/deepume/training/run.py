@@ -24,7 +24,7 @@ from deepume.training.validation import Figures
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run left."""
+    """Result of a run."""
 
     finished: bool
     """False where it was interrupted: start it again and it goes on."""
@@ -54,8 +54,8 @@ def train_recipe(
     """Train a recipe and write ``NAME.safetensors``, ``log.jsonl`` and ``checkpoint.pt`` into ``out``.
 
     If ``out`` has a checkpoint of the same recipe, the run goes on from there. The schedule follows the clock if
-    ``budget_seconds`` is given (all parts of a resumed run count; the last validation comes on top), else the
-    recipe's steps. ``on_step`` hears the progress, 0 to 1, after each step.
+    ``budget_seconds`` is given (all parts of a resumed run count, the last validation does not), else the
+    recipe's steps. ``on_step`` is called with the progress, 0 to 1, after each step.
     """
     require_known("trainable method", recipe.method, list(TRAINABLES))
     world = join_world()
@@ -94,12 +94,12 @@ def _prepare(
 
 
 def _device(name: str | None, world: World) -> torch.device:
-    """The device asked for, or the GPU of this process, or the CPU."""
+    """The named device; without a name, the GPU of this process, or the CPU."""
     if name is None:
         return torch.device("cuda", world.local_rank) if torch.cuda.is_available() else torch.device("cpu")
     device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise DeviceError(f"Device {name!r} was asked for, but torch finds no GPU here. Use --device cpu.")
+        raise DeviceError(f"Device {name!r} is requested, but torch finds no GPU here. Use --device cpu.")
     return device
 
 

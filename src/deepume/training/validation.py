@@ -1,4 +1,4 @@
-"""How good a network is on shapes that it never saw: the same pairs every time it is asked."""
+"""Validation: how good a network is on held-out shapes, on the same pairs every time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 
 @torch.no_grad()
 def validate(trainable: Trainable, network: nn.Module, bank: ShapeBank, recipe: Recipe) -> dict[str, Figures]:
-    """Figures for each scenario of the plan, on pairs that depend on the bank and the plan alone."""
+    """Figures for each scenario of the plan, on pairs that depend only on the bank and the plan."""
     was_training = network.training
     network.eval()
     try:
@@ -65,9 +65,9 @@ def validate(trainable: Trainable, network: nn.Module, bank: ShapeBank, recipe: 
 
 
 def _maker(bank: ShapeBank, recipe: Recipe, k: int) -> PairMaker:
-    alone = replace(recipe, scenarios=((recipe.validation.scenarios[k], 1.0),))
+    single = replace(recipe, scenarios=((recipe.validation.scenarios[k], 1.0),))
     generator = torch.Generator(bank.points.device).manual_seed(SEED + k)
-    return PairMaker(bank, alone, torch.Generator(), generator)
+    return PairMaker(bank, single, torch.Generator(), generator)
 
 
 def _measure(trainable: Trainable, network: nn.Module, maker: PairMaker, recipe: Recipe) -> Measured:

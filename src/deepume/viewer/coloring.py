@@ -30,7 +30,7 @@ MEANING = {
     Coloring.PLAIN: "Orange: source. Blue: target.",
     Coloring.RESIDUAL: "Pale: on the target. Dark: 4 sampling floors away from it, or more.",
     Coloring.FEATURE: "Dark: high. Where the network is right, both clouds have the same colors in the same places.",
-    Coloring.AREA: "Dark: alone, stands for much surface. Pale: in a crowd.",
+    Coloring.AREA: "Dark: far from others, stands for much surface. Pale: close to others.",
 }
 
 
@@ -49,7 +49,7 @@ def residual_colors(residuals: Float[Tensor, " N"], floor: float) -> Colors:
 
 
 def feature_colors(features: Pair, channel: int) -> tuple[Colors, Colors]:
-    """Of both clouds by one channel, on one scale that leaves out the utmost 2 %."""
+    """Of both clouds by one channel, on one scale that leaves out 2 % at each end."""
     source, target = features.source[:, channel], features.target[:, channel]
     low, high = torch.quantile(torch.cat([source, target]), torch.tensor([0.02, 0.98]).to(source)).tolist()
     return colorize(source, low, high), colorize(target, low, high)

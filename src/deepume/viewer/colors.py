@@ -1,4 +1,4 @@
-"""Colors that color-blind readers can tell apart, the same in every picture, page and viewer."""
+"""Colors that color-blind readers can distinguish, the same in every picture, page and viewer."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def draw_curves(log: Path, picture: Path) -> None:
 
 
 def read_events(log: Path) -> list[dict[str, Any]]:
-    """Events of a log, one JSON object a line; what a resumed run did a second time counts as it was done then."""
+    """Events of a log, one JSON object a line; of what a resumed run did twice, the second time counts."""
     try:
         events: list[dict[str, Any]] = []
         for event in map(json.loads, log.read_text().splitlines()):
@@ -53,7 +53,7 @@ def _draw_validation(panel: Any, events: list[dict[str, Any]]) -> None:
     panel.set(xlabel="seconds", ylabel="degrees", title="median rotation error, held-out shapes", yscale="log")
     panel.yaxis.set_major_formatter("{x:g}")
     low, high = panel.get_ylim()
-    # Most ticks between powers of ten would print over one another, unless there are but a few.
+    # Labels of all ticks between powers of ten would overlap, unless there are few.
     labeled = "25" if high > 4 * low else "123456789"
     panel.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in labeled else "")
     if scenarios:

@@ -95,7 +95,7 @@ def time_rows(diagnostics: Diagnostics | None) -> Rows:
 
 
 def other_facts(facts: object, told: Collection[str]) -> Rows:
-    """Every further field that is one number, truth or text: what a method estimates is shown, known here or not."""
+    """Every further field that is one number, truth or text: the report shows all that a method estimates."""
     values = {field.name: getattr(facts, field.name) for field in fields(facts)}  # pyright: ignore[reportArgumentType]
     plain = {name: value.item() if _is_single(value) else value for name, value in values.items()}
     return [

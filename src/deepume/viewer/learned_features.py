@@ -6,15 +6,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.geometry.clouds import subsample_random
 from deepume.geometry.neighbors import nearest
-from deepume.geometry.thinning import subsample_random
 from deepume.methods.learned import load_network
 from deepume.networks.deepume import DeepUME, DeepUMEConfig, Pair
 from deepume.transform import RigidTransform
 from deepume.viewer.scene import Scene
 
 DESCRIBED_POINTS = 2048
-"""Attention is quadratic in the points: of larger clouds this many are described, the rest take their neighbor's."""
+"""Attention is quadratic in the points: of larger clouds this many are described, the others copy the nearest."""
 
 
 def feature_count() -> int:
@@ -25,7 +25,7 @@ def feature_count() -> int:
 def learned_features(scene: Scene, target_from_source: RigidTransform) -> Pair:
     """Features of the shown points of both clouds by the default network, as seen from a pose."""
     place = scene.place(target_from_source)
-    # The network knows rigid motions only: where a similarity was sought, the source comes in its final size.
+    # The network knows rigid motions only: if the pose has a scale, the source comes in its final size.
     source, target = float(place.scale) * scene.local_source, scene.scene_target
     few, few_fixed = (_described(cloud).float() for cloud in (source, target))
     features = _network().describe(few, few_fixed, RigidTransform(place.rotation, place.translation))

@@ -1,4 +1,4 @@
-"""The live viewer: a registration in the browser, to look at from all sides, take apart and do again."""
+"""The live viewer: a registration in the browser, to look at from all sides, to change and to repeat."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class LiveViewer:
         panel.save.on_click(self._save)
 
     def _one_at_a_time(self, action: Callable[[], None]) -> None:
-        """Controls are heard on threads of the server."""
+        """The server calls the actions of controls on several threads."""
         with self._lock:
             action()
 
@@ -165,7 +165,7 @@ class LiveViewer:
 
 
 def _silence() -> redirect_stdout[io.StringIO]:
-    """The server greets and takes leave on standard output, whatever it is asked for; that is for the caller to say."""
+    """Without it, the server prints when it starts and stops; the caller decides what to print."""
     return redirect_stdout(io.StringIO())
 
 

@@ -14,7 +14,7 @@ from deepume.viewer.scene import Scene
 
 
 class Panel:
-    """Controls on a viser server; the viewer listens to them and this class says nothing of what they do."""
+    """Controls on a viser server; the viewer listens to them and does what they say."""
 
     def __init__(self, gui: Any, scene: Scene, channels: int):
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(0, 114, 178))

@@ -26,13 +26,13 @@ from deepume.viewer.facts import Rows, pair_rows, time_rows, trust_rows
 from deepume.viewer.scene import Scene
 
 BINS = 40
-"""Bars of the histogram of residuals, between 0 and TRUNCATION sampling floors; the last one takes what is beyond."""
+"""Bars of the histogram of residuals, between 0 and TRUNCATION sampling floors; the last one has all larger ones."""
 SCRIPTS = ("data.js", "views.js", "histogram.js", "strip.js", "report.js")
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What the page says of where its clouds came from."""
+    """Where the clouds of the page came from."""
 
     source: str
     """Name of the source."""

@@ -13,16 +13,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.geometry.clouds import centroid, rms_radius
+from deepume.geometry.clouds import centroid, rms_radius, subsample_random
 from deepume.geometry.frames import principal_frame
 from deepume.geometry.neighbors import k_nearest, nearest
-from deepume.geometry.thinning import subsample_random
 from deepume.transform import RigidTransform
 
 SHOWN_POINTS = 20_000
 """Larger clouds are thinned for display: beyond this, points hide one another and pages grow."""
 FAR, NEAR = 8.0, 4.0
-"""Clouds farther apart than FAR target radii would be two dots; they are drawn NEAR radii apart, and it is said."""
+"""Clouds farther apart than FAR target radii would be two dots. They are drawn NEAR radii apart; the report says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Scene:
     scene_from_target: RigidTransform
     """From the target as given to the scene."""
     floor_distances: Float[Tensor, " F"]
-    """From each target point to its nearest neighbor: what two samplings of one surface are apart at best."""
+    """From each target point to its nearest neighbor: the least to expect between two samplings of one surface."""
 
     @property
     def floor(self) -> float:

@@ -22,7 +22,7 @@ NARROW_CAMERA, NARROW_LOOK = (2.3, -5.4, 1.3), (0.0, 0.0, -2.3)
 
 
 class Stage:
-    """Draws on a viser server. Three parts move: the start (by hand), the aligned source, and what hangs on it."""
+    """Draws on a viser server. Three parts move: the start (by hand), the aligned source, and its axes and moments."""
 
     def __init__(self, server: Any, scene: Scene):
         self.scene = scene

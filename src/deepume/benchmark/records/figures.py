@@ -11,7 +11,7 @@ from deepume.benchmark.rows.statistics import Row
 from deepume.io.pictures import load_pyplot, to_png
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
-"""Told apart by color-blind readers too."""
+"""Color-blind readers can distinguish them."""
 ERROR = "rmse_r_paper"
 ERROR_TITLE = "RMSE(R), degrees"
 BROAD_CLASSES = 12
@@ -25,7 +25,7 @@ Draw = Callable[[Any, Sequence[Row]], Any]
 
 
 def draw_figure(suite: str, rows: Sequence[Row]) -> bytes | None:
-    """The figure of a suite as PNG; None where its tables say it all."""
+    """The figure of a suite as PNG; None for a suite that has only tables."""
     draw = FIGURES.get(suite)
     return None if draw is None or not rows else to_png(draw(load_pyplot(), rows))
 

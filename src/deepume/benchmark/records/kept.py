@@ -1,4 +1,4 @@
-"""What an interrupted run has measured so far, beside its record, for the run that takes it up again."""
+"""Figures measured so far, in a file beside the record, so that an interrupted run can go on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Kept:
     """Figures of the jobs that are done, a line each, in ``RECORD.partial``."""
 
     def __init__(self, record: Path, suite: str, commit: str) -> None:
-        """Take up what the same commit has left; changed code, which no commit tells apart, starts anew."""
+        """Read what a run of the same commit left; code with changes that are not committed starts from nothing."""
         self._path = record.with_name(record.name + SUFFIX)
         self._start = f"{suite} {commit}"
         self.added = 0
@@ -42,7 +42,7 @@ class Kept:
             file.write(_line(self._key(job), figures))
 
     def forget(self) -> None:
-        """All suites of the session have their records: nothing is left to take up."""
+        """Delete the file: all suites of the session have their records."""
         self._path.unlink(missing_ok=True)
 
     def _key(self, job: Job) -> str:

@@ -28,7 +28,7 @@ BOX = 7
 SHOWN_NOISES = (0.09, 0.3)
 TEASER = ("identity", "ume-3", "dcp", "deepgmr", "deepume-paper", "auto")
 SIZES = (5, 5, 12)
-"""Of points of the source alone, of the target alone, and of both, which are few at times."""
+"""Of points only in the source, only in the target, and in both; the last can be few."""
 
 
 def draw_picture(suite: Suite, folder: Path | None, path: Path) -> None:
@@ -80,12 +80,12 @@ def _title(condition: Condition) -> str:
 
 
 def _draw_pairs(pyplot: Any, pairs: dict[str, Pair]) -> Any:
-    """Each pair at its true pose: points of the source alone, of the target alone, and of both."""
+    """Each pair at its true pose: points only in the source, only in the target, and in both."""
     figure, panels = _make_panels(pyplot, len(pairs))
     for panel, (title, pair) in zip(panels, pairs.items(), strict=True):
         _draw_pair(panel, pair, pair.target_from_source)
         panel.set_title(title, fontsize=9)
-    names = ["source alone", "target alone", "both"]
+    names = ["only source", "only target", "both"]
     figure.legend(panels[0].collections, names, loc="outside lower center", ncols=3, frameon=False, markerscale=2)
     return figure
 

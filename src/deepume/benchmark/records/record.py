@@ -20,7 +20,7 @@ from deepume.errors import FileFormatError
 from deepume.io.checkout import find_commit
 
 TEST_SETS = ("stanford", "faust", "faust-meters", "modelnet40-test")
-"""Sets that nothing may be decided on; every look at them is counted."""
+"""Sets that nothing may be decided on; every run on them is counted."""
 LEDGER = "test-runs.txt"
 """Beside the records: a line for each recorded run on a test set."""
 
@@ -80,16 +80,16 @@ def make_record(
 
 
 def write_record(record: Record, path: Path) -> None:
-    """Write a record, and enter it in the ledger beside it if it looked at a test set."""
+    """Write a record, and enter it in the ledger beside it if it used a test set."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_as_json(record))
     except OSError as error:
         raise FileFormatError(f"Cannot write {path}: {error.strerror}. Choose another place.") from error
-    looked_at = sorted({row.set for row in record.rows} & set(TEST_SETS))
-    if looked_at:
+    used = sorted({row.set for row in record.rows} & set(TEST_SETS))
+    if used:
         with (path.parent / LEDGER).open("a") as ledger:
-            ledger.write(f"{record.date} {record.suite} {' '.join(looked_at)} {record.commit}\n")
+            ledger.write(f"{record.date} {record.suite} {' '.join(used)} {record.commit}\n")
 
 
 def _as_json(record: Record) -> str:

@@ -24,7 +24,7 @@ class Better(Enum):
 
 
 class Mark(StrEnum):
-    """Place of a cell in its column."""
+    """Rank of a cell in its column."""
 
     BEST = "best"
     SECOND = "second"
@@ -41,12 +41,12 @@ class Column:
     """Name of the figure that is shown; None for the paper's."""
     better: Better | None = None
     of_all: bool = False
-    """Left out where a row lacks it: rows of older runs do, and a best of the others would say nothing."""
+    """Left out if any row has no such figure, as rows of older runs: a best of the others would say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A word of a table and how it is set."""
+    """Text of a table and its mark."""
 
     text: str
     mark: Mark = Mark.NONE
@@ -119,7 +119,7 @@ class Table:
 
 
 def make_tables(rows: Sequence[Row]) -> list[Table]:
-    """One table for each condition, with the columns in which it has anything to say; at last, confidence over all."""
+    """One table for each condition, without its empty columns; then one of confidence over all."""
     return [_make_table(title, members) for title, members in blocks(rows).items()] + _pool_confidence(rows)
 
 
@@ -161,7 +161,7 @@ def _is_shown(column: Column, texts: Sequence[str]) -> bool:
 
 
 def _cells(column: Column, rows: Sequence[Row]) -> list[Cell]:
-    """Best and second best as printed; refinement from the truth is beyond competition."""
+    """Best and second best as printed; rows that start from the truth do not compete."""
     texts = [column.text(row) for row in rows]
     figure, better = column.figure, column.better
     if figure is None or better is None:

@@ -8,8 +8,7 @@ from deepume.alignment.gicp import refine_gicp
 from deepume.alignment.nearest_points import refine_icp
 from deepume.datasets import Pair
 from deepume.geometry.chamfer import chamfer_squared
-from deepume.geometry.frames import principal_frame
-from deepume.geometry.rotation_grids import sign_changes
+from deepume.geometry.frames import principal_frame, sign_changes
 from deepume.transform import RigidTransform
 
 

@@ -14,19 +14,19 @@ from deepume.benchmark.suites.suite import Condition
 from deepume.datasets.pairs.metrics import calibration_error, calibration_gaps
 
 RESAMPLINGS = 500
-"""Bootstrap samples behind each interval."""
+"""Bootstrap draws behind each interval."""
 
 
 LARGE_CLASS = 20
-"""Classes with fewer pairs than this stand in one row together."""
+"""Classes with fewer pairs than this share one row."""
 DIGITS = 6
 """Significant digits of a figure: more than any reader needs."""
 GAP_DECIMALS = 4
-"""Of sums over pairs."""
+"""Decimals of sums over pairs."""
 CLOSE = 1.02
 """A pose whose d_C is at most this many times that of the truth fits as well as the truth does."""
 DOUBT = 0.5
-"""An answer of less confidence is one the method does not believe in."""
+"""An answer of less confidence than this counts as doubtful."""
 
 
 class Figure(NamedTuple):
@@ -84,7 +84,7 @@ OPTIONAL = CONFIDENCE | {"resampling_chamfer", "as_close_as_truth"}
 
 
 def summarize(method: str, condition: Condition, measured: Sequence[Any], *, by_class: bool = False) -> list[Row]:
-    """A row from the figures of its pairs and, if asked for, one for each large class and one for all others."""
+    """A row from the figures of its pairs and, if requested, one for each large class and one for all others."""
     rows = [_row(method, condition, measured)]
     if by_class:
         counts = Counter(pair.label for pair in measured)
@@ -131,7 +131,7 @@ def pooled_calibration_error(rows: Sequence[Row]) -> float:
 
 
 def bootstrap_draws(shapes: np.ndarray) -> list[np.ndarray]:
-    """Positions of pairs in each bootstrap sample: shapes are drawn with replacement, with all of their pairs."""
+    """Positions of pairs in each bootstrap draw: shapes are drawn with replacement, with all of their pairs."""
     generator = np.random.default_rng(0)
     names = np.unique(shapes)
     members = [np.flatnonzero(shapes == name) for name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from deepume.alignment.gicp import refine_gicp
@@ -19,7 +20,7 @@ from deepume.methods.running import Settings, Stopwatch, register_pair
 from deepume.networks.loading import NetworkMethod
 from deepume.networks.paper import PaperConfig, ProperPaperDeepUME
 from deepume.result import Registration
-from deepume.search.policy import Effort
+from deepume.search.policy import POLICIES, Effort
 
 
 def register_with_effort(pair: Pair, effort: Effort) -> Registration:
@@ -29,7 +30,8 @@ def register_with_effort(pair: Pair, effort: Effort) -> Registration:
 
 def register_unlearned(pair: Pair) -> Registration:
     """The default method without its network."""
-    return Auto(learned=False)(pair.source, pair.target)
+    policy = replace(POLICIES[Effort.AUTO], asks_network=False)
+    return Auto(policy=policy)(pair.source, pair.target)
 
 
 def register_with_gicp(pair: Pair, peer: type[Ransac] | type[FastGlobal] | type[KissMatcher]) -> Registration:

@@ -12,7 +12,7 @@ CLOSED_FORM = ("identity", "pca", "ume", "ume-3")
 LOCAL_SEARCH = ("icp", "frames-icp", "frames-gicp", "grid-icp")
 PEERS = ("grid-icp-576", "goicp", "fgr", "ransac", "kiss-matcher")
 REFINED_PEERS = ("ransac-gicp", "fgr-gicp", "kiss-matcher-gicp")
-"""ICP pairs every point, also those whose partner the other cloud lacks; what users pick for parts is given GICP."""
+"""What users choose for parts, with GICP: ICP pairs every point, also one without a partner in the other cloud."""
 COMPARED = tuple(f"{name}{law}" for name in ("pointnetlk", "dcp-v1", "dcp", "deepgmr", "rgm") for law in ("", "-60"))
 OURS = ("deepume-paper", "deepume", "deepume-small")
 FLOOR = ("truth-icp", "truth-gicp")
@@ -54,7 +54,7 @@ SUITES = {
         ),
         Suite(
             "network",
-            "The networks alone, without refinement, in every scenario of the paper, sparse and of uneven density",
+            "The networks without refinement, in every scenario of the paper, sparse and of uneven density",
             methods=("identity", "pca", "ume", "deepume-paper", UNMIRRORED, *OURS[1:], "frames-gicp", "truth-gicp"),
             sets=(*SCANS, "modelnet40-test"),
             scenarios=(Scenario.NOISE_FREE, Scenario.BERNOULLI, Scenario.ZERO, Scenario.GAUSSIAN),

@@ -9,7 +9,7 @@ from deepume.datasets import Law, Scenario
 
 BEFORE = ("identity", "pca")
 PLAIN = ("frames-gicp", "auto", "truth-gicp")
-"""What a table is judged by: doing nothing, frames alone, frames with a good refinement, the default, the floor."""
+"""For comparison in every table: doing nothing, only frames, frames with a good refinement, the default, the floor."""
 COMPARED = ("ume-3", "icp", "pointnetlk", "dcp", "deepgmr", "rgm")
 FOR_SMALL_ANGLES = ("ume-3", "icp", "pointnetlk-60", "dcp-60", "deepgmr-60", "rgm-60")
 NETWORKS = ("deepume-paper", "deepume")
@@ -157,7 +157,7 @@ FIGURES = (
     ),
     Suite(
         "cost",
-        "Times: points resampled, features resampled, no moments, and the closed forms alone",
+        "Times: points resampled, features resampled, no moments, and only closed forms",
         methods=(*BEFORE, "ume-3", "deepume-paper", *ABLATIONS[1:], *PLAIN),
         sets=("faust-meters",),
         laws=(Law.EULER_FULL,),
@@ -165,6 +165,6 @@ FIGURES = (
         pairs=44,
     ),
 )
-"""Its figures, and what it says in passing that can be measured."""
+"""Its figures, and statements of its text that can be measured."""
 
 PAPER_SUITES = (*TABLES, *FIGURES)

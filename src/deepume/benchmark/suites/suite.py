@@ -22,7 +22,7 @@ class Condition:
     """What a sweep sets in the scenario, by name; see :func:`deepume.benchmark.suites.sweeps.draw_of`."""
 
     def keys(self, dataset: Dataset, pairs: int, seed: int, stride: int = 1) -> list[PairKey]:
-        """Keys of the first pairs: shapes in order, ``stride`` apart, going round; each round is drawn anew."""
+        """Keys of the first pairs: every ``stride``-th shape, round and round, each round with its own seed."""
         size = len(dataset)
         return [
             PairKey(self.set, self.scenario, self.law, self.points, index % size, seed + index // size)
@@ -35,7 +35,7 @@ class Suite:
     """A named benchmark."""
 
     name: str
-    """The word on the command line."""
+    """Its name on the command line."""
     title: str
     """What it shows."""
     methods: tuple[str, ...]
@@ -59,11 +59,11 @@ class Suite:
     further: tuple[Condition, ...] = ()
     """Blocks beside the product of sets, scenarios, laws and points."""
     sweep_only: bool = False
-    """True where the further blocks are all there is."""
+    """True if there are no blocks but the further ones."""
     limits: tuple[tuple[str, int], ...] = ()
     """Methods that are not measured on large clouds, and the most points they are given."""
     by_class: tuple[str, ...] = ()
-    """Sets whose large classes get rows of their own besides."""
+    """Sets whose large classes have rows of their own, too."""
 
     def __post_init__(self) -> None:
         """Refuse a suite with nothing in it."""
@@ -80,7 +80,7 @@ class Suite:
     ) -> Suite:
         """The suite with other methods, sets, numbers of points or of pairs, where they are given.
 
-        Sets and points are exchanged in the product and in sweeps; other blocks belong to their own sets.
+        Sets and points are replaced in the product and in sweeps. New sets drop the further blocks that are no sweep.
         """
         suite = replace(self, further=self._further_with(sets, points))
         given = {"methods": methods, "sets": sets, "points": points, "pairs": pairs}
@@ -100,7 +100,7 @@ class Suite:
     def thinned(self, every: int) -> Suite:
         """Every ``every``-th pair only, still spread over all shapes: a share of the time for wider intervals."""
         if every < 1:
-            raise DeepumeError(f"Every {every}-th pair cannot be: give 1 for all pairs, 4 for a quarter of them.")
+            raise DeepumeError(f"every must be at least 1, got {every}: 1 takes all pairs, 4 a quarter of them.")
         return replace(
             self,
             pairs=-(-self.pairs // every),

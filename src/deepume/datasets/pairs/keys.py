@@ -19,7 +19,7 @@ from deepume.transform import RigidTransform
 
 @runtime_checkable
 class Dataset(Protocol):
-    """Shapes in a fixed order; a cloud of a shape is the same every time it is asked for."""
+    """Shapes in a fixed order; the cloud of a shape is the same every time."""
 
     @property
     def name(self) -> str:
@@ -95,7 +95,7 @@ def make_pair(dataset: Dataset, key: PairKey, *, draw: Callable[..., Clouds] | N
     """The pair of a key: always the same clouds in the same order, and the same truth.
 
     ``draw`` replaces the scenario's own function in a sweep over its parameters, for example
-    ``partial(gaussian, std=0.09)``; the key still seeds it, so that pairs differ by the parameter alone.
+    ``partial(gaussian, std=0.09)``; the key still seeds it, so that pairs differ only by the parameter.
     """
     if dataset.name != key.set:
         raise DeepumeError(f"The key is for set {key.set!r}, but the set given is {dataset.name!r}.")

@@ -13,7 +13,7 @@ VIEW_RADII = 3.0
 FLIP_RADII = 30.0
 """Radius of the spherical flip, in distances to the farthest point: larger sees deeper into concavities."""
 POOL = 8
-"""At most this many times n points are looked at: enough to decide what is visible, quick for any scan."""
+"""At most this many times n points are used: enough to decide what is visible, quick for any scan."""
 
 
 def occlude(

@@ -129,7 +129,7 @@ def _thin(cloud: Float[Tensor, "N 3"], keep: float | None, *, generator: torch.G
     least = max(3, min(200, 200 * n // 1024, n if keep is None else int(keep * n)))
     if least > (0.2 * n if keep is None else min(keep, 1) * n):
         raise CloudValueError(
-            f"Of {n} points too few would be kept for a cloud of {least}. Ask for a larger n, or keep more."
+            f"Of {n} points too few would be kept for a cloud of {least}. Give a larger n, or keep more."
         )
     while True:
         draws = torch.rand(n + 1, generator=generator, device=cloud.device)

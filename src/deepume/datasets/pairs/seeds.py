@@ -1,4 +1,4 @@
-"""Generators seeded by text, so that a draw depends on what it is for and on nothing else."""
+"""Generators seeded by text, so that a draw depends on its purpose and on nothing else."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def generator_for(text: str) -> torch.Generator:
 
 
 def fraction_for(text: str) -> float:
-    """A number in [0, 1) that depends on ``text`` alone; splits by it survive additions and reordering."""
+    """A number in [0, 1) that depends only on ``text``; splits by it survive additions and reordering."""
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48

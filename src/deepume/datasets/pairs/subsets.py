@@ -49,5 +49,5 @@ def require_points(cloud: Float[Tensor, "*batch N 3"], count: int) -> None:
     if size < count:
         raise CloudValueError(
             f"This scenario draws {count} points from each shape, but the shape has {size}. "
-            f"Ask for fewer points per cloud (a smaller n), or use a denser shape."
+            f"Use fewer points per cloud (a smaller n), or a denser shape."
         )

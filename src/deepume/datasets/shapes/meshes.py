@@ -65,8 +65,8 @@ class Mesh:
     def sample(self, n: int, *, generator: torch.Generator) -> Float[Tensor, "n 3"]:
         """n points uniform over the area: a triangle by its area, then a point uniform in it."""
         draws = torch.rand(n, 3, generator=generator, dtype=self.vertices.dtype)
-        ladder = self.areas.cumsum(0)
-        chosen = torch.searchsorted(ladder, draws[:, 0] * ladder[-1], right=True).clamp_max(len(ladder) - 1)
+        sums = self.areas.cumsum(0)
+        chosen = torch.searchsorted(sums, draws[:, 0] * sums[-1], right=True).clamp_max(len(sums) - 1)
         a, b, c = self.corners[chosen].unbind(-2)
         root, share = draws[:, 1:2].sqrt(), draws[:, 2:3]
         return (1 - root) * a + root * (1 - share) * b + root * share * c

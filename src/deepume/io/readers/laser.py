@@ -18,7 +18,7 @@ CHUNK_POINTS = 1_000_000
 
 
 def read_mesh(path: Path) -> Geometry:
-    """All meshes of the file in one, at the places its scene gives them; vertices alone are a cloud."""
+    """All meshes of the file in one, at the places its scene gives them; only vertices are a cloud."""
     trimesh = import_package("trimesh", "trimesh")
     scene = trimesh.load(
         str(path), file_type=path.suffix[1:].lower(), force="scene", process=False, skip_materials=True

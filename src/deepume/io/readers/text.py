@@ -37,7 +37,7 @@ def write_text(path: Path, points: Float[np.ndarray, "N 3"]) -> None:
 
 
 def _read_lines(path: Path) -> list[str]:
-    """The lines that say something, without comments."""
+    """The lines that are not empty, without comments."""
     lines = (line.strip() for line in path.read_text("utf-8-sig", errors="replace").splitlines())
     return [line for line in lines if line and not line.startswith(("#", "//"))]
 

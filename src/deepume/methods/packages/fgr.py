@@ -9,10 +9,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.alignment.nearest_points import refine_icp
-from deepume.alignment.pairwise import map_pairs
-from deepume.alignment.score import rank_hypotheses
+from deepume.alignment.ranking import rank_hypotheses
 from deepume.geometry.unit_sphere import to_unit_pair
 from deepume.methods.packages.fpfh import describe_pair, load_open3d, pose_of, silent_open3d
+from deepume.methods.pairwise import map_pairs
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target
 

@@ -10,13 +10,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.alignment.nearest_points import refine_icp
-from deepume.alignment.pairwise import map_pairs
-from deepume.alignment.score import rank_hypotheses
+from deepume.alignment.ranking import rank_hypotheses
 from deepume.errors import CloudValueError
 from deepume.geometry.rotation import nearest_rotation
 from deepume.geometry.spacing import sampling_distance
 from deepume.geometry.unit_sphere import to_unit_pair
 from deepume.io.packages import import_package
+from deepume.methods.pairwise import map_pairs
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target
 

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.alignment.nearest_points import refine_icp
-from deepume.alignment.pairwise import map_pairs
-from deepume.alignment.score import rank_hypotheses
+from deepume.alignment.ranking import rank_hypotheses
 from deepume.methods.packages.fpfh import describe_pair, load_open3d, pose_of, silent_open3d
+from deepume.methods.pairwise import map_pairs
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target
 

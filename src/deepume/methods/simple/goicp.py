@@ -19,11 +19,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepume.alignment.nearest_points import IcpSettings, refine_icp
-from deepume.alignment.score import rank_hypotheses
+from deepume.alignment.ranking import rank_hypotheses
+from deepume.geometry.clouds import subsample_farthest
 from deepume.geometry.distance_field import DistanceField
 from deepume.geometry.neighbors import nearest
 from deepume.geometry.spacing import sampling_distance
-from deepume.geometry.thinning import subsample_farthest
 from deepume.geometry.unit_sphere import to_unit_pair
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target, rotation_from_vector

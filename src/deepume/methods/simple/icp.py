@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from deepume.alignment.nearest_points import IcpSettings, refine_icp
-from deepume.alignment.score import rank_hypotheses
+from deepume.alignment.ranking import rank_hypotheses
 from deepume.geometry.clouds import centroid
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target

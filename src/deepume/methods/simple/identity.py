@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from deepume.alignment.score import rank_hypotheses
+from deepume.alignment.ranking import rank_hypotheses
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from deepume.alignment.score import rank_hypotheses
-from deepume.geometry.frames import principal_frame
-from deepume.geometry.rotation_grids import frame_poses, sign_changes
+from deepume.alignment.ranking import rank_hypotheses
+from deepume.geometry.frames import frame_poses, principal_frame, sign_changes
 from deepume.result import Registration
 from deepume.transform import Source, Target
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from deepume.alignment.gicp import GicpSettings, refine_gicp
 from deepume.alignment.nearest_points import IcpSettings, refine_icp
 from deepume.alignment.polish import are_dense, polish
-from deepume.alignment.score import best_distinct, rank_hypotheses, score_poses
-from deepume.geometry.frames import principal_frame
-from deepume.geometry.rotation_grids import axis_exchanges, frame_poses
-from deepume.geometry.thinning import subsample_farthest
+from deepume.alignment.ranking import best_distinct, rank_hypotheses
+from deepume.alignment.score import score_poses
+from deepume.geometry.clouds import subsample_farthest
+from deepume.geometry.frames import axis_exchanges, frame_poses, principal_frame
 from deepume.result import Registration
 from deepume.transform import RigidTransform, Source, Target
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deepume.alignment.nearest_points import IcpSettings, refine_icp
-from deepume.alignment.score import best_distinct, rank_hypotheses, score_poses
-from deepume.geometry.frames import principal_frame
-from deepume.geometry.rotation_grids import frame_poses, rotation_grid
-from deepume.geometry.thinning import subsample_farthest
+from deepume.alignment.ranking import best_distinct, rank_hypotheses
+from deepume.alignment.score import score_poses
+from deepume.geometry.clouds import subsample_farthest
+from deepume.geometry.frames import frame_poses, principal_frame
+from deepume.geometry.rotation_grids import rotation_grid
 from deepume.result import Registration
 from deepume.transform import Source, Target
 

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.alignment.score import rank_hypotheses
+from deepume.alignment.ranking import rank_hypotheses
 from deepume.geometry.clouds import center, centroid
+from deepume.geometry.frames import poses_about
 from deepume.geometry.moments import discrete_ume, distance_from_center, indicator_functions
 from deepume.geometry.rotation import correlation, nearest_rotation, rotation_is_determined
-from deepume.geometry.rotation_grids import poses_about
 from deepume.result import Registration
 from deepume.transform import Points, Source, Target
 

@@ -23,7 +23,7 @@ class Normalized(NamedTuple):
     """Edges after batch norm and ReLU, and the batch statistics they were normalized by."""
 
     edges: Float[Tensor, "P k C"] | None
-    """None where nothing but the maxima was asked for."""
+    """None if only the maxima are requested."""
     pooled: Float[Tensor, "P C"]
     """Maximum over the edges of each point."""
     mean: Float[Tensor, " C"]
@@ -145,6 +145,15 @@ def _forward_kernel(
 
 
 @triton.jit
+def _block(points, channels, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Points and channels of this program, the channels that exist, and the pairs of both that exist."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    known = column < channels
+    return row, column, known, (row < points) & known
+
+
+@triton.jit
 def _gradient_before_relu(value, times, plus, best, of_most, of_edges, place, inside, j, KEEP: tl.constexpr):
     """Gradient by the normalized edge: from the next layer and, for the largest edge, from the maximum."""
     gradient = tl.where(best == j, of_most, 0.0)
@@ -159,10 +168,7 @@ def _reduce_kernel(
     KEEP: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     """Sums over edges of the gradient, and of the gradient times the normalized value: a row for each program."""
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
-    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    known = column < channels
-    inside = (row < points) & known
+    row, column, known, inside = _block(points, channels, ROWS, COLUMNS)
     times, plus = tl.load(scale + column, known, 0.0), tl.load(shift + column, known, 0.0)
     middle, over = tl.load(mean + column, known, 0.0), tl.load(inverse + column, known, 0.0)
     best = tl.load(winner + row * channels + column, inside, -1).to(tl.int32)
@@ -186,10 +192,7 @@ def _backward_kernel(
     points, k, channels, KEEP: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     """Gradient by each edge before the norm, whose statistics depend on all edges."""
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
-    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    known = column < channels
-    inside = (row < points) & known
+    row, column, known, inside = _block(points, channels, ROWS, COLUMNS)
     times, plus = tl.load(scale + column, known, 0.0), tl.load(shift + column, known, 0.0)
     middle, over = tl.load(mean + column, known, 0.0), tl.load(inverse + column, known, 0.0)
     drift, slope = tl.load(mean_plain + column, known, 0.0), tl.load(mean_weighted + column, known, 0.0)

@@ -14,7 +14,7 @@ ROWS, COLUMNS = 16, 64
 
 
 def pool_neighbors(edges: Float[Tensor, "*batch k C"]) -> Float[Tensor, "*batch C"]:
-    """``edges.amax(-2)``; of equal edges the first alone gets the gradient. At most 127 neighbors."""
+    """``edges.amax(-2)``; of equal edges only the first gets the gradient. At most 127 neighbors."""
     return _PoolNeighbors.apply(edges)  # pyright: ignore[reportReturnType]
 
 

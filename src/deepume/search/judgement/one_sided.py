@@ -1,4 +1,4 @@
-"""Whether a cloud shows its object from one side, as a camera does, or from all sides: how many layers lie on it."""
+"""Whether a cloud shows its object from one side, as a camera does, or from all sides: how much is hidden behind it."""
 
 from __future__ import annotations
 
@@ -9,33 +9,30 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.alignment.indexed_cloud import PreparedCloud, thin_by_radius
+from deepume.geometry.searchable import IndexedCloud, thin_by_radius
+from deepume.search.policy import Evidence
 
-MOST_POINTS = 64
-"""Points that are looked at: the measure takes all their distances in every picture."""
-APART = 2.0
-"""Neighbors in a picture that lie this many spacings before or behind each other are on different layers."""
 DIRECTIONS = ((1, 0, 0), (1, 1, 0), (1, 1, 1), (2, 1, 0))
-"""Along which pictures are taken, in the frame of the cloud, with all exchanges and signs: 25, nothing is farther than
-23 degrees from one of them."""
+"""Along which pictures are taken, in the frame of the cloud, with all exchanges and signs: 25 in all. No direction is
+farther than 23 degrees from one of them."""
 
 
-def hidden_share(cloud: PreparedCloud) -> float:
-    """Share of points whose neighbor in a picture lies on another layer, in the picture where these are fewest.
+def hidden_share(cloud: IndexedCloud, policy: Evidence) -> float:
+    """Share of points whose neighbor in a picture lies far behind or before, in the picture where these are fewest.
 
-    What a camera sees has one layer from where it stood. Of a whole object front and back lie on each other from
-    everywhere.
+    What a camera sees lies side by side, from where the camera stood. A whole object has its back behind its front,
+    from wherever it is seen.
     """
-    points = thin_by_radius(cloud, MOST_POINTS) @ cloud.frame.axes
-    spacing = cloud.spacing * max(1.0, len(cloud.points) / MOST_POINTS) ** 0.5
+    points = thin_by_radius(cloud, policy.picture_points) @ cloud.frame.axes
+    spacing = cloud.spacing * max(1.0, len(cloud.points) / policy.picture_points) ** 0.5
     directions, planes = _pictures()
     flat, depth = points @ planes, (points @ directions.mT).mT
     halves = flat.square().sum(-1, keepdim=True).mT / 2
     likeness = torch.baddbmm(-halves, flat, flat.mT)  # of a point to all others: largest where they are nearest
     likeness.diagonal(dim1=-2, dim2=-1).fill_(-torch.inf)
-    nearest = torch.from_numpy(likeness.numpy().argmax(-1))  # some times as fast as torch's
+    nearest = torch.from_numpy(likeness.numpy().argmax(-1))  # several times as fast as torch's
     gaps = (depth - depth.gather(-1, nearest)).abs()
-    return float((gaps > APART * spacing).sum(-1).min()) / len(points)
+    return float((gaps > policy.other_side * spacing).sum(-1).min()) / len(points)
 
 
 @cache

@@ -6,26 +6,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.alignment.indexed_cloud import thin_by_radius
-from deepume.alignment.indexed_pair import PreparedPair
+from deepume.geometry.searchable import thin_by_radius
+from deepume.search.pair import CloudPair
 from deepume.transform import RigidTransform
 
-MOST_POINTS = 128
-"""Points of each cloud that are compared; the test takes a matrix of all their distances."""
-KERNEL_WIDTH = 1.0
-"""Of the Gaussian kernel, in sizes of the pair: it sees what is missing at one end of an object, not single points."""
 
-
-def sample_gap(pair: PreparedPair, pose: RigidTransform) -> float:
+def sample_gap(pair: CloudPair, pose: RigidTransform) -> float:
     """By how many standard deviations the clouds differ more than two random halves of all their points would.
 
     The difference is w^T K w, with the kernel K of all points and weights w of 1/m for m points of one cloud and -1/n
     for n of the other. Mean and variance are those over all ways to deal out the same weights.
     """
-    moved = pose.apply(thin_by_radius(pair.source, MOST_POINTS))
-    fixed = thin_by_radius(pair.target, MOST_POINTS)
+    policy = pair.policy.evidence
+    moved = pose.apply(thin_by_radius(pair.source, policy.test_points))
+    fixed = thin_by_radius(pair.target, policy.test_points)
     points, weights = torch.cat([moved, fixed]), torch.cat([_share(len(moved)), -_share(len(fixed))])
-    kernel = _gaussian_kernel(points)
+    kernel = _gaussian_kernel(points, policy.kernel_width)
     # What follows is of the kernel less its row and column means, which weights of sum 0 do not see.
     count, rows = len(points), kernel.mean(0)
     mean, spent = rows.mean(), weights.square().sum()
@@ -36,9 +32,9 @@ def sample_gap(pair: PreparedPair, pose: RigidTransform) -> float:
     return float((weights @ kernel @ weights - by_chance) / variance.clamp_min(1e-18).sqrt())
 
 
-def _gaussian_kernel(points: Float[Tensor, "N 3"]) -> Float[Tensor, "N N"]:
+def _gaussian_kernel(points: Float[Tensor, "N 3"], width: float) -> Float[Tensor, "N N"]:
     """Likeness of all pairs of points, 1 for a point and itself."""
-    scaled = points / KERNEL_WIDTH
+    scaled = points / width
     halves = scaled.square().sum(-1) / 2
     return torch.addmm(-halves, scaled, scaled.mT).sub_(halves.unsqueeze(-1)).exp_()
 

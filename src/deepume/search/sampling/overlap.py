@@ -6,102 +6,93 @@ many points lie on the other cloud's surface there, not how far off the others a
 
 from __future__ import annotations
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.alignment.fit import Fit
-from deepume.alignment.gicp import GicpSettings
-from deepume.alignment.indexed_cloud import PreparedCloud
-from deepume.alignment.indexed_pair import PreparedPair
-from deepume.alignment.score import TRUNCATION, best_distinct, is_distinct
-from deepume.geometry.normals import along_normals
-from deepume.search.candidates import Candidates
-from deepume.search.finish import Finish, Sampling
-from deepume.search.judgement.evidence import COVERED
-from deepume.search.sampling.copies import lock_onto_shared
-from deepume.search.stages import COARSE_GICP, spread_frames, spread_rotations
+from deepume.alignment.ranking import best_distinct, is_distinct
+from deepume.alignment.score import TRUNCATION, Measure, unmatched_share
+from deepume.result import Symmetry
+from deepume.search.judgement.comparison import NO_RIVAL, Comparison
+from deepume.search.pair import CloudPair
+from deepume.search.sampling.relation import CloudFit, Finish, Start, covariance_by_normals
+from deepume.search.sampling.shared import SHARED
 from deepume.transform import RigidTransform
 
-LACKING = 0.06
-"""Clouds of which both have this share of points that are not covered may show different parts: so do nine in ten pairs
-of parts that were laid wrongly as wholes, and one in ten where a sampling thins out."""
-LONELY, FEWER = 0.05, 0.95
-"""They do where they are alone by the spacing at that place, too, and fewer points are off the surface: clearly fewer,
-if the pose is another one."""
-FEWEST_POINTS = 150
-"""Smaller parts have no surface that could be laid on another."""
-CLOSE_GICP = GicpSettings(reach=3.0, iterations=12, tolerance=1e-3, two_sided=False)
-PARTS_GICP = GicpSettings(iterations=20, tolerance=1e-3)
-FINALISTS = 8
-"""Poses that are refined on all points of the search."""
+OFF_SURFACE = Measure(along_normals=True, truncation=1.0, reach=TRUNCATION)
+"""Whatever is off the surface by more than one spacing counts as one."""
 
 
-def may_be_parts(pair: PreparedPair, fit: Fit) -> bool:
-    """Whether both clouds have points that the other lacks, seen from the pose at which they fit best as wholes."""
-    if pair.smaller_size < FEWEST_POINTS or fit.score <= 1 + pair.chance:
+class Overlap:
+    """Two samplings of different parts of an object, which overlap."""
+
+    name = "overlap"
+
+    def evidence(self, start: Start) -> bool:
+        """True where both clouds have points that the other does not cover, at the pose at which they fit as wholes."""
+        pair, policy = start.pair, start.pair.policy
+        if pair.smaller_size < policy.overlap.fewest:
+            return False
+        limit = policy.evidence.covered
+        uncovered = (side.partners.distances > limit * side.fixed.spacing for side in start.fit.sides)
+        return all(float(each.double().mean()) >= policy.overlap.uncovered for each in uncovered)
+
+    def refine(self, start: Start) -> Finish:
+        """The pose on all points; points in common, where the parts are cut from one cloud, fix it exactly."""
+        pair, pose = start.pair, start.pose
+        if not pair.searched_whole:
+            pose = pair.gicp(pose[None], pair.policy.overlap.gicp)[0]
+        return SHARED.refine_from(pair, pose) or Finish(pair.fit(pose), self)
+
+    def hides_surface(self, pair: CloudPair, fit: CloudFit) -> bool:
+        """False: parts are laid on each other by their surfaces."""
         return False
-    sides = ((side.partners.distances, side.fixed.spacing) for side in (fit.forward, fit.backward))
-    return all(float((distances > COVERED * spacing).double().mean()) >= LACKING for distances, spacing in sides)
+
+    def compare(self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Comparison:
+        """Rivals fit as well that leave no more off the surface; no turn of one part onto another is a symmetry."""
+        off = share_off_surface(pair.for_search, poses)
+        equivalent = off <= off[0] * (1 + pair.margin(pair.policy.doubt.fits))
+        none = Symmetry(poses.rotation.new_zeros(0, 3), ())
+        lead = NO_RIVAL if finish.lead is None else finish.lead
+        return Comparison(equivalent, none, equivalent[1:].any(), lead)
+
+    def covariance(self, pair: CloudPair, finish: Finish) -> Float[Tensor, "6 6"]:
+        """By distances along the normals of points that the other cloud covers."""
+        near = finish.fit.forward.partners.distances <= pair.policy.evidence.covered * pair.target.spacing
+        return pair.policy.inflation.overlap * covariance_by_normals(finish.fit, near)
 
 
-def lay_parts(pair: PreparedPair, whole: Finish, rivals: Candidates) -> tuple[Finish, Candidates]:
-    """The pose at which most points lie on the other surface, and the poses that it has beaten, or what was given.
-
-    Rivals at which nearest points are closer, though fewer lie on the surface, are refuted by that, and left out.
-    """
-    searched = pair.for_search
-    known = RigidTransform.concatenate([whole.fit.pose[None], rivals.poses])
-    poses = searched.gicp(part_poses(searched.coarse, known), PARTS_GICP)
-    off = share_off_surface(searched, poses)
-    best = int(off.argmin())
-    finish = _finish(pair, poses[best], _lead(poses, off, best))
-    if finish.fit.lonely_share < LONELY or float(off[best]) > _limit(searched, whole.fit.pose, poses[best]):
-        return whole, rivals
-    beaten = Candidates.rank(pair, RigidTransform.concatenate([known, poses]))
-    others = is_distinct(beaten.poses, finish.fit.pose)
-    return finish, beaten[others & (beaten.scores >= finish.fit.score)]
+OVERLAP = Overlap()
 
 
-def part_poses(coarse: PreparedPair, known: RigidTransform) -> RigidTransform:
-    """The distinct poses that bring most of few points onto the other surface, those that are known among them."""
-    starts = RigidTransform.concatenate([spread_frames(coarse), spread_rotations(coarse)])
-    close = coarse.gicp(coarse.gicp(starts, COARSE_GICP), CLOSE_GICP)
+def overlap_poses(pair: CloudPair, known: RigidTransform, starts: RigidTransform) -> RigidTransform:
+    """The distinct poses that bring most of few points onto the other surface, refined on all points of the search."""
+    coarse, policy = pair.coarse, pair.policy.overlap
+    close = coarse.gicp(coarse.gicp(starts, policy.starts_gicp), policy.close_gicp)
     poses = RigidTransform.concatenate([known, close])
-    return best_distinct(poses, share_off_surface(coarse, poses), FINALISTS)
+    return pair.gicp(best_distinct(poses, share_off_surface(coarse, poses), policy.finalists), policy.gicp)
 
 
-def share_off_surface(pair: PreparedPair, poses: RigidTransform) -> Float[Tensor, "K"]:
+def share_off_surface(pair: CloudPair, poses: RigidTransform) -> Float[Tensor, "K"]:
     """Mean distance along the normals, in spacings; whatever is off by more than one spacing counts as one."""
-    forward = _off_surface(pair.source, pair.target, poses)
-    return (forward + _off_surface(pair.target, pair.source, poses.inverse())) / 2
+    return pair.score(poses, OFF_SURFACE)
 
 
-def _off_surface(moving: PreparedCloud, fixed: PreparedCloud, poses: RigidTransform) -> Float[Tensor, "K"]:
-    moved = poses.apply(moving.points.unsqueeze(-3))
-    partners = fixed.nearest(moved)
-    offsets = moved - fixed.points[partners.indices]
-    along = along_normals(offsets, moving.normals @ poses.rotation.mT, fixed.normals[partners.indices])
-    near = partners.distances < TRUNCATION * fixed.spacing
-    return torch.where(near, (along / fixed.spacing).clamp_max(1.0), 1.0).mean(-1)
+def believes_overlap(pair: CloudPair, whole: Finish, laid: Finish, off: float) -> bool:
+    """Whether a pose of parts, which leaves the share ``off`` off the surface, is to be believed rather than wholes.
+
+    Clearly fewer points must be off the surface if it is another pose, and points must be left without a counterpart
+    in both clouds: where a sampling thins out, only one has such points.
+    """
+    policy = pair.policy.overlap
+    if min(unmatched_share(side, policy.unmatched_spacings) for side in laid.fit.sides) < policy.unmatched:
+        return False
+    before = float(share_off_surface(pair.for_search, whole.fit.pose[None])[0])
+    is_another = bool(is_distinct(laid.fit.pose, whole.fit.pose))
+    return off <= (policy.fewer * before if is_another else before)
 
 
-def _lead(poses: RigidTransform, off: Float[Tensor, "K"], best: int) -> float | None:
-    """By what share more is off the surface at the best of the other poses."""
+def lead_off_surface(poses: RigidTransform, off: Float[Tensor, "K"]) -> float | None:
+    """How much more is off the surface at the best other pose than at the best, as a share; None without another."""
+    best = int(off.argmin())
     others = is_distinct(poses, poses[best])
     return float(off[others].min() / off[best].clamp_min(1e-6)) - 1 if bool(others.any()) else None
-
-
-def _limit(pair: PreparedPair, whole: RigidTransform, laid: RigidTransform) -> float:
-    """What may be off the surface at most, for parts to be believed rather than wholes."""
-    off = float(share_off_surface(pair, whole[None])[0])
-    return FEWER * off if bool(is_distinct(laid, whole)) else off
-
-
-def _finish(pair: PreparedPair, pose: RigidTransform, lead: float | None) -> Finish:
-    """The pose on all points; points in common, where the parts are cut from one cloud, fix it exactly."""
-    pose = pose if pair.searched_whole else pair.gicp(pose[None], PARTS_GICP)[0]
-    shared = lock_onto_shared(pair, pose)
-    if shared is not None:
-        return Finish(Fit.of(pair, shared), Sampling.SHARED)
-    return Finish(Fit.of(pair, pose), Sampling.PARTS, lead=lead)

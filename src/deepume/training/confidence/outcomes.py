@@ -12,8 +12,6 @@ from deepume.datasets import Dataset, Law, PairKey, Scenario, make_pair, open_se
 from deepume.datasets.pairs.metrics import is_right
 from deepume.datasets.pairs.scenarios import MARRED, zero
 from deepume.methods.auto import Auto
-from deepume.search.judgement.comparison import judge_poses
-from deepume.search.pair import prepare_pair
 
 SIZES = (64, 128, 256, 512, 1024)
 SCENARIOS = (*(each for each in Scenario if each is not Scenario.PAPER_TRAINING), Scenario.DIFFERENT)
@@ -29,21 +27,21 @@ class Draw(NamedTuple):
     share: float
     """How many for each scenario, compared with other draws."""
     scenarios: tuple[Scenario, ...] = SCENARIOS
-    apart: int = 0
+    seed_offset: int = 0
     """Added to the seed: where a set is drawn from twice, no pair must come twice."""
 
 
 TRAINING = (
     Draw("open-train", 1.0),
     Draw("scan-train", 0.5),
-    Draw("open-train", 3.0, OFTEN_WRONG, apart=100),
-    Draw("scan-train", 1.5, OFTEN_WRONG, apart=100),
+    Draw("open-train", 3.0, OFTEN_WRONG, seed_offset=100),
+    Draw("scan-train", 1.5, OFTEN_WRONG, seed_offset=100),
 )
 HELD_OUT = (
     Draw("open-validation", 2 / 3),
     Draw("scan-validation", 1 / 3),
-    Draw("open-validation", 8 / 3, OFTEN_WRONG, apart=100),
-    Draw("scan-validation", 2 / 3, OFTEN_WRONG, apart=100),
+    Draw("open-validation", 8 / 3, OFTEN_WRONG, seed_offset=100),
+    Draw("scan-validation", 2 / 3, OFTEN_WRONG, seed_offset=100),
 )
 """What a model is fitted to and judged by. Scans show an object from one side, as parts do that were laid wrongly: a
 model that has not seen them doubts them."""
@@ -63,7 +61,7 @@ class Outcome:
 
 def draw_all(draws: Sequence[Draw], data: Path, pairs: int, seed: int, keep: Path | None = None) -> list[Outcome]:
     """Outcomes of one seed; with ``keep``, a folder, those that it holds are not drawn again."""
-    return [outcome for draw in draws for outcome in _draw_or_read(draw, data, pairs, seed + draw.apart, keep)]
+    return [outcome for draw in draws for outcome in _draw_or_read(draw, data, pairs, seed + draw.seed_offset, keep)]
 
 
 def _draw_or_read(draw: Draw, data: Path, pairs: int, seed: int, keep: Path | None) -> list[Outcome]:
@@ -94,10 +92,9 @@ def draw_outcomes(
 def measure(dataset: Dataset, key: PairKey) -> Outcome:
     """Register one pair; different objects have no right answer, and others are judged on the whole clouds."""
     pair = make_pair(dataset, key)
-    prepared, placement = prepare_pair(pair.source, pair.target)
-    finish, rivals = Auto().find(prepared)
-    judgement = judge_poses(prepared, finish, rivals)
-    answer, truth = placement.restore(judgement.poses)[0], pair.target_from_source
+    answer = Auto().answer(pair.source, pair.target)
     whole = make_pair(dataset, key, draw=zero) if key.scenario in MARRED else pair
-    right = key.scenario is not Scenario.DIFFERENT and bool(is_right(answer, truth, whole.source, whole.target))
-    return Outcome(key.set, key.scenario, key.n, key.index, judgement.features.tolist(), right)
+    right = key.scenario is not Scenario.DIFFERENT and bool(
+        is_right(answer.pose, pair.target_from_source, whole.source, whole.target)
+    )
+    return Outcome(key.set, key.scenario, key.n, key.index, answer.features.tolist(), right)

@@ -10,8 +10,8 @@ from torch.nn.functional import smooth_l1_loss
 from deepume.geometry.chamfer import chamfer, chamfer_squared, rank_by_chamfer
 from deepume.geometry.clouds import rms_radius
 from deepume.geometry.neighbors import full_precision
-from deepume.networks.deepume import DeepUME, DeepUMEConfig
-from deepume.networks.paper import PaperConfig, PaperDeepUME
+from deepume.networks.deepume import DeepUME
+from deepume.networks.paper import PaperDeepUME
 from deepume.training.losses.supervised import SUPERVISED
 from deepume.training.losses.trainable import Losses, Motion, Trainable, estimate_once
 from deepume.training.pairs.pair_maker import Pairs
@@ -61,7 +61,7 @@ def _fit(pose: RigidTransform, pairs: Pairs, recipe: Recipe) -> Float[Tensor, " 
 
 @torch.no_grad()
 def dense_score(pose: RigidTransform, pairs: Pairs) -> Float[Tensor, " B"]:
-    """What a score head learns to say of a pose: log d_C (un-squared, two-sided) of dense clouds, in source radii."""
+    """What a score head learns to predict: log d_C (un-squared, two-sided) of dense clouds, in source radii."""
     distance = chamfer(_moved(pairs.dense_source, pose), pairs.dense_target)
     return (distance / rms_radius(pairs.source)).clamp_min(SMALLEST_DISTANCE).log()
 
@@ -86,17 +86,9 @@ def estimate_from_frames(network: nn.Module, source: Source, target: Target) -> 
     return Motion(poses.rotation[rows, best], poses.translation[rows, best])
 
 
-def _build_paper(config: PaperConfig) -> nn.Module:
-    return PaperDeepUME(config)
-
-
-def _build_default(config: DeepUMEConfig) -> nn.Module:
-    return DeepUME(config)
-
-
 TRAINABLES: dict[str, Trainable] = {
-    "deepume-paper": Trainable(_build_paper, paper_objective, estimate_once),
-    "deepume": Trainable(_build_default, default_objective, estimate_from_frames, uses_symmetry=True),
+    "deepume-paper": Trainable(PaperDeepUME, paper_objective, estimate_once),
+    "deepume": Trainable(DeepUME, default_objective, estimate_from_frames, uses_symmetry=True),
     **SUPERVISED,
 }
 """Methods that the loop can train, by name."""

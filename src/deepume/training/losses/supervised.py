@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 from deepume.geometry.neighbors import full_precision, neighbor_indices
-from deepume.networks.dcp import Dcp, DcpConfig
-from deepume.networks.deepgmr import DeepGMR, DeepGMRConfig
-from deepume.networks.pointnetlk import PointNetLK, PointNetLKConfig
-from deepume.networks.rgm import Rgm, RgmConfig
+from deepume.networks.dcp import Dcp
+from deepume.networks.deepgmr import DeepGMR
+from deepume.networks.pointnetlk import PointNetLK
+from deepume.networks.rgm import Rgm
 from deepume.training.losses.trainable import Losses, Trainable, estimate_once
 from deepume.training.pairs.pair_maker import Pairs
 from deepume.training.recipes.recipe import Recipe
@@ -76,7 +76,7 @@ def rgm_objective(network: nn.Module, pairs: Pairs, recipe: Recipe, generator: t
 def true_pairs(pairs: Pairs) -> tuple[Int[Tensor, "B N"], Bool[Tensor, "B N"]]:
     """Nearest target point of each source point under the true motion, and whether the two are a pair.
 
-    Differs from the original: mutual pairs only; it goes on to give leftover points the nearest leftover ones.
+    Differs from the original: mutual pairs only; the original also pairs the remaining points with one another.
     """
     moved = pairs.source @ pairs.rotation.mT + pairs.translation.unsqueeze(-2)
     onto_target = neighbor_indices(moved, pairs.target, 1).squeeze(-1)
@@ -106,26 +106,10 @@ def _total(parts: dict[str, Tensor]) -> Losses:
     return Losses(total, {name: part.detach() for name, part in parts.items()})
 
 
-def _build_dcp(config: DcpConfig) -> nn.Module:
-    return Dcp(config)
-
-
-def _build_pointnetlk(config: PointNetLKConfig) -> nn.Module:
-    return PointNetLK(config)
-
-
-def _build_deepgmr(config: DeepGMRConfig) -> nn.Module:
-    return DeepGMR(config)
-
-
-def _build_rgm(config: RgmConfig) -> nn.Module:
-    return Rgm(config)
-
-
 SUPERVISED: dict[str, Trainable] = {
-    "pointnetlk": Trainable(_build_pointnetlk, pointnetlk_objective, estimate_once),
-    "dcp": Trainable(_build_dcp, dcp_objective, estimate_once),
-    "deepgmr": Trainable(_build_deepgmr, deepgmr_objective, estimate_once),
-    "rgm": Trainable(_build_rgm, rgm_objective, estimate_once),
+    "pointnetlk": Trainable(PointNetLK, pointnetlk_objective, estimate_once),
+    "dcp": Trainable(Dcp, dcp_objective, estimate_once),
+    "deepgmr": Trainable(DeepGMR, deepgmr_objective, estimate_once),
+    "rgm": Trainable(Rgm, rgm_objective, estimate_once),
 }
 """The compared networks that the loop can train, by name."""

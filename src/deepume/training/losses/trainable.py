@@ -1,4 +1,4 @@
-"""What the loop needs to know of a method: how to build it, its loss, and how to ask it for a pose."""
+"""What the loop needs to know of a method: how to build it, its loss, and how it estimates a pose."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Trainable:
     estimate: Callable[[nn.Module, Source, Target], Motion]
     """The method's answer, without refinement, for validation."""
     uses_symmetry: bool = False
-    """True where the loss asks which starts lie near a correct alignment; finding that takes time at the start."""
+    """True if the loss needs to know which starts lie near a correct alignment; finding them takes time at first."""
 
 
 def estimate_once(network: nn.Module, source: Source, target: Target) -> Motion:

@@ -14,8 +14,7 @@ from deepume.datasets.corpus import STEPS, is_validation
 from deepume.datasets.procedural import ProceduralSet
 from deepume.errors import FileFormatError
 from deepume.geometry.chamfer import rank_by_chamfer
-from deepume.geometry.frames import principal_frame
-from deepume.geometry.rotation_grids import axis_exchanges
+from deepume.geometry.frames import axis_exchanges, principal_frame
 from deepume.training.recipes.recipe import Recipe, ShapeSource
 from deepume.transform import Rotations
 
@@ -33,7 +32,7 @@ class ShapeBank:
 
     points: Int[Tensor, "S N 3"]
     """``points / STEPS`` are coordinates in the unit sphere, in random order."""
-    ladder: Float[Tensor, " S"]
+    cumulative: Float[Tensor, " S"]
     """Running sum of the weights, ending at 1: a uniform draw finds its shape by bisection."""
     turns: Float[Tensor, "S 24 3 3"]
     """The 24 exchanges of the principal axes of each shape, the identity first, as rotations of the shape."""
@@ -46,9 +45,9 @@ class ShapeBank:
         return len(self.points)
 
     def draw(self, count: int, *, generator: torch.Generator) -> Int[Tensor, " count"]:
-        """Positions of shapes, drawn by weight with replacement, without a word to the host."""
+        """Positions of shapes, drawn by weight with replacement; the host does not wait."""
         unit = torch.rand(count, generator=generator, device=generator.device)
-        return torch.searchsorted(self.ladder, unit).clamp_max(len(self) - 1)
+        return torch.searchsorted(self.cumulative, unit).clamp_max(len(self) - 1)
 
     def coordinates(self, rows: Int[Tensor, " B"]) -> Float[Tensor, "B N 3"]:
         """Points of the shapes at ``rows``, float32."""
@@ -142,9 +141,9 @@ class _Chosen:
 
     def to(self, device: torch.device, with_symmetry: bool) -> ShapeBank:
         points = torch.from_numpy(self.points).to(device)
-        ladder = torch.from_numpy(self.weights.cumsum() / self.weights.sum()).float().to(device)
+        cumulative = torch.from_numpy(self.weights.cumsum() / self.weights.sum()).float().to(device)
         turns, symmetric = find_symmetry(points) if with_symmetry else assume_no_symmetry(points)
-        return ShapeBank(points, ladder, turns, symmetric, self.names)
+        return ShapeBank(points, cumulative, turns, symmetric, self.names)
 
 
 def assume_no_symmetry(points: Int[Tensor, "S N 3"]) -> tuple[Float[Tensor, "S 24 3 3"], Bool[Tensor, "S 24"]]:

@@ -36,7 +36,7 @@ class Pairs:
     dense_source: Float[Tensor, "B K 3"]
     """Noise-free points of the same shape in the frame of the source: the source's own and then others."""
     dense_target: Float[Tensor, "B K 3"]
-    """Still other ones, in the frame of the target; never those of the source."""
+    """The same in the frame of the target; none of these points is in the source."""
     loss_source: Float[Tensor, "B P 3"]
     """What a loss moves: the source, or points of the shape without noise, as the recipe says."""
     loss_target: Float[Tensor, "B Q 3"]
@@ -150,7 +150,7 @@ class _Mix:
         return torch.stack([self.scenarios == code for code in codes]).any(0).unsqueeze(-1)
 
     def can_be(self, *names: Scenario) -> bool:
-        """Whether any of these can occur: what none asks for is not computed."""
+        """Whether any of these can occur; what belongs to the others is not computed."""
         return bool(self.kinds.intersection(names))
 
 

@@ -14,15 +14,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from deepume.geometry.frames import principal_frame
+from deepume.geometry.frames import axis_exchanges, frame_rotations, principal_frame, sign_changes
 from deepume.geometry.neighbors import full_precision
 from deepume.geometry.rotation import geodesic_angle
-from deepume.geometry.rotation_grids import axis_exchanges, frame_rotations, sign_changes
 from deepume.training.pairs.pair_maker import Pairs
 from deepume.transform import Rotations, random_rotation, rotation_from_quaternion
 
 REACH = math.radians(75)
-"""A start farther than this from every correct alignment is not asked to reach one."""
+"""The loss leaves out a start that is farther than this from every correct alignment."""
 NEAREST_FRAME, NEAR_TRUTH, ANY_FRAME = 0.40, 0.20, 0.25
 """Shares of the kinds of starts; the rest is uniform over SO(3)."""
 
@@ -66,7 +65,7 @@ def alignment_angle(rotations: Float[Tensor, "B K 3 3"], pairs: Pairs) -> Float[
 
 
 def _draw_turn(count: int, *, generator: torch.Generator) -> Rotations:
-    """Rotations about uniform axes by angles uniform in [0, REACH], as quaternions: a matrix exponential would wait."""
+    """Rotations about uniform axes by angles uniform in [0, REACH], by quaternions: a matrix exponential is slow."""
     axis = torch.randn(count, 3, generator=generator, device=generator.device)
     half = REACH / 2 * torch.rand(count, 1, generator=generator, device=generator.device)
     return rotation_from_quaternion(torch.cat([half.cos(), half.sin() * axis / axis.norm(dim=-1, keepdim=True)], -1))

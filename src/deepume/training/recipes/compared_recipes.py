@@ -21,7 +21,7 @@ def compared_recipes(paper: Recipe) -> Iterator[Recipe]:
     small_steps = replace(paper, weight_decay=1e-4, clip=1.0, learning_rate=5e-4)
     # As many pairs in steps twice as large: networks without attention use them as well, in less time.
     base = replace(small_steps, batch=2 * paper.batch, steps=paper.steps // 2, learning_rate=1e-3)
-    # RGM's answers take the Hungarian method on the host, a tenth of a second each: few of them, and seldom.
+    # RGM's answers need the Hungarian method on the host, a tenth of a second each: few pairs, and seldom.
     seldom = replace(base.validation, every=0.5, pairs=48)
     full = (
         # Its Jacobian is a difference of close numbers: half precision would leave nothing of it.
@@ -29,8 +29,8 @@ def compared_recipes(paper: Recipe) -> Iterator[Recipe]:
         replace(small_steps, name="dcp-v1", method="dcp", config=DcpConfig(attention=False), learning_rate=1e-3),
         replace(small_steps, name="dcp", method="dcp", config=DcpConfig()),
         replace(base, name="deepgmr", method="deepgmr", config=DeepGMRConfig()),
-        # A narrow network takes larger steps: with them its 192 channels learn what 1,024 do at 5e-4, which is all that
-        # those can bear.
+        # A narrow network can take larger steps: with them its 192 channels learn what 1,024 learn at 5e-4, the largest
+        # rate that those can take.
         replace(small_steps, name="rgm", method="rgm", config=RgmConfig(), learning_rate=1.5e-3, validation=seldom),
     )
     for recipe in full:

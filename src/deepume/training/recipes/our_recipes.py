@@ -65,7 +65,7 @@ DEFAULT = Recipe(
     ema=0.998,
     clip=1.0,
     loss_distance=LossDistance.PLAIN,
-    # The clouds of a density gradient would pull the loss to where their points crowd; the shape's own points do not.
+    # The clouds of a density gradient would pull the loss to where they are dense; the shape's own points do not.
     # Two samplings of a shape fit nearly as well a little off the truth, the same points only there: 0.42 degrees
     # instead of 0.49 on held-out shapes, and 0.14 instead of 0.21 for clouds that share half of their points.
     loss_points=1024,
@@ -82,7 +82,7 @@ FINISH = replace(
     # Scans are not like whole shapes; shapes that look like more kinds of them help: 0.19 degrees instead of 0.21 on
     # one-sided scans of procedural shapes under noise, 0.18 instead of 0.21 without.
     stretch=0.4,
-    # What the network errs by under noise is a matter of how much noise it is shown: half of the pairs.
+    # The more noise the network is shown, the less it errs under noise: half of the pairs.
     scenarios=(
         (Scenario.ZERO, 0.22),
         (Scenario.PAPER_TRAINING, 0.08),

@@ -23,7 +23,7 @@ class Optimizer(StrEnum):
     ADAM = "adam"
     """Decay added to the gradient, as the paper's code does."""
     ADAMW = "adamw"
-    """Decay apart from the gradient."""
+    """Decay separate from the gradient."""
 
 
 class Precision(StrEnum):
@@ -104,7 +104,7 @@ class Recipe:
     stretch: float = 0.0
     """Every shape drawn is made shorter along a random axis, by a share of up to this: few shapes look like many."""
     scenarios: tuple[tuple[Scenario, float], ...] = ((Scenario.ZERO, 1.0),)
-    """Scenarios and their shares; drawn for every pair apart."""
+    """Scenarios and their shares; drawn for each pair."""
     law: Law = Law.HAAR
     """How the true rotation is drawn."""
     points: tuple[tuple[int, float], ...] = ((1024, 1.0),)

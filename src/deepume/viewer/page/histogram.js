@@ -1,4 +1,4 @@
-// Distances to the target, against those that sampling alone leaves.
+// Distances to the target, beside those that sampling causes.
 
 function sharesOf(residuals) {
   const bins = page.floorShares.length;

@@ -7,7 +7,7 @@ function showNumbers(pose, k) {
   const floors = (mean / page.floor).toFixed(2);
   text("pose-words", `${motionWords(pose)} Score ${pose.score.toFixed(3)}.`);
   text("matrix", rows.join("\n"));
-  text("histogram-words", `Mean ${mean.toPrecision(4)}, ${floors} sampling floors. The last bar holds all beyond.`);
+  text("histogram-words", `Mean ${mean.toPrecision(4)}, ${floors} sampling floors. The last bar counts all larger ones.`);
   for (const label of document.querySelectorAll(".chosen")) {
     label.textContent = k === 0 ? "the answer" : `hypothesis ${k + 1}`;
   }

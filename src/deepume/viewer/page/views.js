@@ -86,7 +86,7 @@ function linkCameras(Plotly, follow) {
   for (const view of views) {
     const hear = (change) => {
       const turned = change["scene.camera"];
-      // While one view leads, what the others report is the echo of their own turning.
+      // While one view leads, the others only report that they were turned.
       if (!turned || (leader !== null && leader !== view)) return;
       if (leader === null) requestAnimationFrame(turnOthers);
       leader = view;

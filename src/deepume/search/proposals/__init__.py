@@ -1,0 +1,1 @@
+"""Where hypotheses come from, one file each."""

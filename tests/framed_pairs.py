@@ -1,0 +1,20 @@
+"""Pairs as the search sees them, for the tests of its parts."""
+
+from torch import Tensor
+
+from deepume.search.pair import CloudPair, FramedPair, frame_pair
+from deepume.search.policy import POLICIES, Effort
+from deepume.transform import RigidTransform
+
+POLICY = POLICIES[Effort.AUTO]
+
+
+def frame(source: Tensor, target: Tensor, effort: Effort = Effort.AUTO) -> FramedPair:
+    """Both clouds in the frame of the search."""
+    return frame_pair(source, target, POLICIES[effort])
+
+
+def move_and_frame(source: Tensor, target: Tensor, motion: RigidTransform) -> tuple[CloudPair, RigidTransform]:
+    """The pair whose target was moved, and its true pose."""
+    framed = frame(source, motion.apply(target))
+    return framed.pair, framed.frame.enter(motion)
