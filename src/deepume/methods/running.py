@@ -50,13 +50,9 @@ def register_pair(
     source: Source, target: Target, entry: MethodEntry, settings: Settings, watch: Stopwatch
 ) -> Registration:
     """Run a method on one pair or on a batch; the answer is in the unit of the target."""
-    if entry.anytime and not settings.allow_scale:  # it takes the caller's frame away itself, and weighs his pose
+    if entry.anytime and not settings.allow_scale:  # it frames the pair itself, and ranks the initial pose
         with watch.stage("method"):
-            frame = PairFrame.around(source, target, centered=entry.centered, own_units=settings.allow_scale)
-            given = None if settings.initial is None else frame.enter(settings.initial)
-            return frame.leave_result(
-                entry.make(settings.effort, settings.time_limit, given)(*frame.enter_clouds(source, target))
-            )
+            return entry.make(settings.effort, settings.time_limit, settings.initial)(source, target)
     with watch.stage("normalize"):
         frame = PairFrame.around(source, target, centered=entry.centered, own_units=settings.allow_scale)
         clouds = frame.enter_clouds(source, target)
