@@ -10,8 +10,10 @@ from deepume.alignment.score import NEAREST, SURFACE, Measure, score_poses
 from deepume.transform import RigidTransform, Source, Target
 
 PLANE_ICP = IcpSettings(residual=Residual.PLANE)
-DENSE_POINTS = 400
-"""From this many points on, neighborhoods are small against the object and GICP is the better refiner."""
+DENSE_POINTS = 200
+"""From this many points on, neighborhoods are small against the object, and GICP refines better than ICP. On validation
+shapes of 200 to 400 points its median error is half as large without common points; of 50 uneven samplings it brings
+41 within 5 degrees instead of 19; of 50 noisy ones, though, 36 instead of 45."""
 
 
 def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale: bool = False) -> RigidTransform:

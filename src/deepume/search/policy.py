@@ -13,6 +13,7 @@ from math import radians
 from deepume.alignment.coupling import CouplingSettings
 from deepume.alignment.gicp import GicpSettings
 from deepume.alignment.nearest_points import IcpSettings
+from deepume.alignment.polish import DENSE_POINTS
 from deepume.alignment.soft_matching import SoftSettings
 
 
@@ -223,8 +224,8 @@ class Policy:
     """Points on which the first four poses are refined."""
     coarse_points: int = 128
     """Points, spread evenly, on which many poses are refined."""
-    dense_points: int = 200
-    """From this many points on GICP refines better than ICP, below it worse: neighborhoods must be small."""
+    dense_points: int = DENSE_POINTS
+    """From this many points on clouds have normals, and GICP refines better than ICP."""
     density_neighbors: int = 8
     """Points, itself included, that tell how densely a cloud is sampled around a point."""
     network_points: int = 100
