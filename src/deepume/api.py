@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from deepume.alignment.diagnosis import diagnose_pair
-from deepume.errors import CloudShapeError, CloudValueError, DeepumeError, DeviceError, require_known
+from deepume.errors import CloudShapeError, CloudValueError, DeepumeError, DeviceError, unknown_name
 from deepume.geometry.clouds import check_cloud, subsample_random
 from deepume.geometry.neighbors import nearest
 from deepume.geometry.rotation import nearest_rotation
@@ -96,8 +96,10 @@ def list_methods() -> list[str]:
 
 def find_method(name: str) -> MethodEntry:
     """The row of the table of methods: summary, claims, and how to make it."""
-    require_known("method", name, list_methods())
-    return next(entry for entry in METHODS if entry.name == name)
+    entry = next((entry for entry in METHODS if entry.name == name), None)
+    if entry is None:
+        raise unknown_name("method", name, list_methods())
+    return entry
 
 
 def why_unavailable(entry: MethodEntry) -> str | None:
@@ -114,7 +116,8 @@ def get_method(name: str) -> Method:
 
 def _check_effort(entry: MethodEntry, effort: str, time_limit: float | int | None) -> Effort:
     """The effort as a member of its enum; only an anytime method can be given another than the usual one."""
-    require_known("effort", str(effort), [str(each) for each in Effort])
+    if effort not in list(Effort):
+        raise unknown_name("effort", str(effort), list(Effort))
     if not entry.anytime and (Effort(effort) is not Effort.AUTO or time_limit is not None):
         raise DeepumeError(f"effort and time_limit are for the method {DEFAULT_METHOD!r}; {entry.name!r} has none.")
     if time_limit is not None and not time_limit > 0:

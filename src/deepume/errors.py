@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class DeepumeError(Exception):
     """Base of all errors of this package; catch it to catch them all."""
@@ -28,15 +30,19 @@ class UnknownNameError(DeepumeError):
 
 
 class DeviceError(DeepumeError):
-    """The device asked for is not on this machine."""
+    """The requested device is not on this machine."""
 
 
 def require_known(kind: str, name: str, known: list[str]) -> None:
-    """Raise :class:`UnknownNameError` unless ``name`` is one of ``known``, with the closest match first."""
-    if name in known:
-        return
+    """Raise :func:`unknown_name` unless ``name`` is one of ``known``."""
+    if name not in known:
+        raise unknown_name(kind, name, known)
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> UnknownNameError:
+    """The error that lists the known names, the closest one first."""
     from difflib import get_close_matches
 
     close = get_close_matches(str(name).lower(), known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+    return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")

@@ -7,7 +7,7 @@ from deepume.datasets import ProceduralSet, open_set
 from deepume.datasets.one_sided_scans import ScanSet
 from deepume.geometry.clouds import subsample_random
 from deepume.geometry.searchable import IndexedCloud
-from deepume.search.judgement.one_sided import hidden_share
+from deepume.search.judgement.cloud_tests import hidden_share
 from framed_pairs import POLICY
 from strategies import generator, random_cloud, worst
 

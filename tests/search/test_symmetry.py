@@ -6,7 +6,7 @@ from torch import Tensor
 
 from deepume import Registration, RigidTransform, Symmetry, register
 from deepume.datasets import make_shape
-from deepume.search.judgement import comparison
+from deepume.search.judgement import symmetry
 from deepume.search.judgement.symmetry import explains, find_symmetry
 from deepume.search.pair import CloudPair
 from deepume.search.policy import Effort
@@ -76,11 +76,11 @@ def test_a_symmetry_explains_its_own_turns_and_no_others() -> None:
 
 def test_equals_that_symmetry_does_not_explain_are_ambiguous(monkeypatch: pytest.MonkeyPatch) -> None:
     pair, truth = two_samplings("pyramid", 500)
-    monkeypatch.setattr(comparison, "explains_as_well", lambda scores, _: torch.ones_like(scores, dtype=torch.bool))
+    monkeypatch.setattr(symmetry, "explains_as_well", lambda scores, _: torch.ones_like(scores, dtype=torch.bool))
     for degrees, expected in ((90, False), (180, False), (45, True), (120, True)):
         turned = RigidTransform(turn(Z, degrees), torch.zeros(3, dtype=torch.float64)) @ truth
         poses = RigidTransform.stack([truth, turned])
-        assert bool(comparison.compare_wholes(pair, poses, pair.score(poses)).ambiguous) is expected
+        assert bool(symmetry.compare_wholes(pair, poses, pair.score(poses)).ambiguous) is expected
 
 
 def two_samplings(family: str, n: int, effort: Effort = Effort.AUTO) -> tuple[CloudPair, RigidTransform]:

@@ -149,6 +149,12 @@ class Fit(Generic[CloudT]):
         return float(self.by(SURFACE))
 
 
+def each_cloud_half(source: IndexedCloud, target: IndexedCloud) -> Float[Tensor, "P"]:
+    """Weights of matches with which both clouds count the same, whatever their sizes."""
+    sizes = len(source.points), len(target.points)
+    return torch.cat([torch.full((size,), 1 / size, dtype=torch.float64) for size in sizes])
+
+
 def local_distances(side: Side[IndexedCloud]) -> Float[Tensor, "N"]:
     """Distances to the partners in spacings of the fixed cloud at that place."""
     return side.partners.distances / side.fixed.local_spacing[side.partners.indices]

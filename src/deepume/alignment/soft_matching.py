@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepume.alignment.score import each_cloud_half
 from deepume.geometry.neighbors import gather_points
 from deepume.geometry.rotation import solve_motion
 from deepume.geometry.searchable import IndexedCloud
@@ -48,12 +49,6 @@ def match_softly(
         if float((pose.matrix - before.matrix).abs().max()) < settings.tolerance:
             break
     return pose
-
-
-def each_cloud_half(source: IndexedCloud, target: IndexedCloud) -> Float[Tensor, "P"]:
-    """Weights of matches with which both clouds count the same, whatever their sizes."""
-    sizes = len(source.points), len(target.points)
-    return torch.cat([torch.full((size,), 1 / size, dtype=torch.float64) for size in sizes])
 
 
 class _Partners(NamedTuple):

@@ -80,6 +80,12 @@ def eigenvalue_gaps(variances: Vectors) -> Float[Tensor, "*batch 2"]:
     return 1 - variances[..., 1:] / larger
 
 
+def revolution_axes(source: Frame, target: Frame, *, alike: float) -> list[int]:
+    """Axes about which variances differ by less than the part ``alike`` in both frames, so that sampling decides."""
+    gaps = torch.maximum(source.eigenvalue_gaps(), target.eigenvalue_gaps())
+    return [axis for axis, gap in ((2, gaps[0]), (0, gaps[1])) if float(gap) < alike]
+
+
 def _orient(offsets: Points, share: Float[Tensor, "*batch N"], axes: Rotations) -> Rotations:
     """Fix the signs of the axes by the skewness of the coordinates along them."""
     local = offsets @ axes

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.geometry.frames import Frame
+from deepume.geometry.frames import Frame, revolution_axes
 from deepume.transform import rotation_about_axis, rotation_from_quaternion
 
 
@@ -24,12 +24,6 @@ def axis_sweep(source: Frame, target: Frame, *, alike: float, steps: int) -> Flo
         torch.cat([turn, turn @ flip[axis].to(turn)]) for axis in axes for turn in [rotation_about_axis(axis, angles)]
     ]
     return torch.cat([*turns, torch.zeros(0, 3, 3, dtype=torch.float64)])
-
-
-def revolution_axes(source: Frame, target: Frame, *, alike: float) -> list[int]:
-    """Axes about which variances differ by less than the part ``alike`` in both frames, so that sampling decides."""
-    gaps = torch.maximum(source.eigenvalue_gaps(), target.eigenvalue_gaps())
-    return [axis for axis, gap in ((2, gaps[0]), (0, gaps[1])) if float(gap) < alike]
 
 
 @cache

@@ -3,7 +3,7 @@
 from deepume.io.contents import SAMPLE_POINTS
 from deepume.io.formats import known_extensions
 from deepume.io.packages import import_package
-from deepume.io.points import as_points, describe_file, read_points, write_points
+from deepume.io.read_write import as_points, describe_file, read_points, write_points
 from deepume.io.summary import FileSummary
 
 __all__ = [

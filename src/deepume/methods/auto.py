@@ -16,12 +16,11 @@ from deepume.geometry.rotation import nearest_rotation
 from deepume.methods.entry import Claim, MethodEntry
 from deepume.methods.pairwise import stack_results
 from deepume.result import Registration
-from deepume.search.judgement.comparison import Comparison
 from deepume.search.judgement.confidence import probability
 from deepume.search.judgement.evidence import describe_fit
 from deepume.search.pair import FramedPair, frame_pair
 from deepume.search.policy import POLICIES, Effort, Policy
-from deepume.search.sampling.relation import Finish
+from deepume.search.sampling.relation import Comparison, Finish
 from deepume.search.schedule import search_pair
 from deepume.transform import RigidTransform, Source, Target
 

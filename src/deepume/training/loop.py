@@ -25,8 +25,8 @@ from deepume.training.log import Log
 from deepume.training.losses.trainable import Losses, Trainable
 from deepume.training.pairs.bank import Banks
 from deepume.training.pairs.pair_maker import PairMaker
+from deepume.training.recipes.learning_rate import learning_rate_factor
 from deepume.training.recipes.recipe import Optimizer, Precision, Recipe
-from deepume.training.recipes.schedule import learning_rate_factor
 from deepume.training.validation import Figures, validate
 
 CHECKPOINT_SECONDS = 60.0

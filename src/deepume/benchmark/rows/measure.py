@@ -22,7 +22,7 @@ from deepume.datasets.pairs.metrics import (
     rotation_error_deg,
     translation_rmse,
 )
-from deepume.datasets.pairs.scenarios import MARRED
+from deepume.datasets.pairs.scenarios import MISLEADING
 from deepume.geometry.chamfer import chamfer_squared, hausdorff_squared
 from deepume.result import Registration
 from deepume.transform import RigidTransform
@@ -92,7 +92,7 @@ def _is_right(estimate: RigidTransform, pair: Pair) -> bool:
     """Right by angle or, where both clouds are even samplings of the shape, by a fit as good as the truth's."""
     if pair.key.scenario is Scenario.DIFFERENT:
         return False
-    if pair.key.scenario in MARRED:
+    if pair.key.scenario in MISLEADING:
         return bool(rotation_error_deg(estimate, pair.target_from_source) <= RIGHT_ANGLE_DEG)
     return bool(is_right(estimate, pair.target_from_source, pair.source, pair.target))
 

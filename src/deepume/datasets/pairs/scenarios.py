@@ -68,8 +68,8 @@ class Scenario(StrEnum):
 
 PARTIAL = (Scenario.OVERLAP, Scenario.OCCLUSION)
 """The clouds show different parts of the shape."""
-MARRED = (*PARTIAL, Scenario.OUTLIERS, Scenario.DENSITY)
-"""A wrong pose can bring such clouds closer than the true one does: their distance does not tell what is right."""
+MISLEADING = (*PARTIAL, Scenario.OUTLIERS, Scenario.DENSITY)
+"""A wrong pose can bring such clouds closer than the true pose does: their distance does not tell what is right."""
 
 
 def draw_clouds(

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from deepume.alignment.score import TRUNCATION, Fit, Side, chance_of, local_distances
 from deepume.geometry.searchable import IndexedCloud
-from deepume.search.judgement.one_sided import hidden_share
-from deepume.search.judgement.two_samples import sample_gap
+from deepume.search.judgement.cloud_tests import hidden_share, sample_gap
 from deepume.search.network_queries import predict_score
 from deepume.search.pair import CloudPair
 from deepume.search.policy import Evidence

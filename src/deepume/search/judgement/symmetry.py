@@ -1,4 +1,4 @@
-"""Rotation symmetry of the object, from the poses that fit equally well: axes and orders, and what they explain."""
+"""Rivals of an answer, and the symmetry of the object: axes and orders, and which rivals they explain."""
 
 from __future__ import annotations
 
@@ -11,12 +11,25 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.alignment.score import EXACT_SCORE, explains_as_well
+from deepume.geometry.frames import revolution_axes
 from deepume.geometry.rotation import geodesic_angle
-from deepume.geometry.rotation_grids import revolution_axes
 from deepume.result import Symmetry
 from deepume.search.pair import CloudPair
 from deepume.search.policy import Turns
+from deepume.search.sampling.relation import NO_RIVAL, Comparison
 from deepume.transform import RigidTransform, rotation_angle, rotation_from_vector
+
+
+def compare_wholes(pair: CloudPair, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Comparison:
+    """Compare poses of two clouds that show the whole object, by their scores and its symmetry."""
+    as_well = explains_as_well(scores, pair.margin(pair.policy.doubt.fits))
+    symmetry = find_symmetry(pair.for_search, poses, scores)
+    same = explains(symmetry, poses.rotation @ poses.rotation[0].mT, pair.policy.turns)
+    others = scores[~same]
+    lead = float(others.min() / scores[0].clamp_min(1e-6)) - 1 if len(others) else NO_RIVAL
+    # Rivals are refined less far than the answer: where symmetry explains them, a little more may be missing.
+    nearly = scores <= scores[0] * (1 + pair.margin(pair.policy.doubt.close)) + EXACT_SCORE
+    return Comparison(as_well | (same & nearly), symmetry, (as_well & ~same).any(), lead)
 
 
 def find_symmetry(pair: CloudPair, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Symmetry:

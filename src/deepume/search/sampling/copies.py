@@ -8,10 +8,11 @@ from torch import Tensor
 
 from deepume.alignment.coupling import couple_points
 from deepume.alignment.soft_matching import match_softly
-from deepume.search.judgement.comparison import Comparison, compare_wholes
+from deepume.search.judgement.symmetry import compare_wholes
 from deepume.search.pair import CloudPair
 from deepume.search.sampling.relation import (
     CloudFit,
+    Comparison,
     Finish,
     Start,
     covariance_by_points,

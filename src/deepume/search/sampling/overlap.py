@@ -12,9 +12,8 @@ from torch import Tensor
 from deepume.alignment.ranking import best_distinct, is_distinct
 from deepume.alignment.score import TRUNCATION, Measure, unmatched_share
 from deepume.result import Symmetry
-from deepume.search.judgement.comparison import NO_RIVAL, Comparison
 from deepume.search.pair import CloudPair
-from deepume.search.sampling.relation import CloudFit, Finish, Start, covariance_by_normals
+from deepume.search.sampling.relation import NO_RIVAL, CloudFit, Comparison, Finish, Start, covariance_by_normals
 from deepume.search.sampling.shared import SHARED
 from deepume.transform import RigidTransform
 

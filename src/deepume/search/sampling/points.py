@@ -5,10 +5,10 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.search.judgement.comparison import Comparison, compare_wholes
+from deepume.search.judgement.symmetry import compare_wholes
 from deepume.search.network_queries import improve_pose
 from deepume.search.pair import CloudPair
-from deepume.search.sampling.relation import CloudFit, Finish, Start, covariance_by_points, near_partners
+from deepume.search.sampling.relation import CloudFit, Comparison, Finish, Start, covariance_by_points, near_partners
 from deepume.transform import RigidTransform
 
 

@@ -12,12 +12,14 @@ from torch import Tensor
 
 from deepume.alignment.score import Fit
 from deepume.geometry.searchable import IndexedCloud
-from deepume.search.judgement.comparison import Comparison
+from deepume.result import Symmetry
 from deepume.search.pair import CloudPair
 from deepume.search.policy import NoisyCopies
 from deepume.transform import RigidTransform, cross_matrix
 
 CloudFit = Fit[IndexedCloud]
+NO_RIVAL = torch.inf
+"""The lead of an answer that has none."""
 
 
 class Finish(NamedTuple):
@@ -33,6 +35,18 @@ class Finish(NamedTuple):
     def swapped(self) -> Finish:
         """The same, the other cloud called source."""
         return self._replace(fit=self.fit.swapped())
+
+
+class Comparison(NamedTuple):
+    """Poses of one pair compared; the first is the answer."""
+
+    equivalent: Bool[Tensor, "K"]
+    """Poses that fit as well as the answer does."""
+    symmetry: Symmetry
+    ambiguous: Bool[Tensor, ""]
+    """True where a pose fits as well that symmetry does not explain."""
+    lead: float
+    """How much worse the best rival is that symmetry does not explain, as a share."""
 
 
 @runtime_checkable

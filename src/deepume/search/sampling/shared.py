@@ -7,10 +7,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepume.geometry.rotation import solve_motion
-from deepume.search.judgement.comparison import Comparison, compare_wholes
+from deepume.search.judgement.symmetry import compare_wholes
 from deepume.search.pair import CloudPair
 from deepume.search.sampling.copies import COPIES
-from deepume.search.sampling.relation import CloudFit, Finish, Start, covariance_by_points
+from deepume.search.sampling.relation import CloudFit, Comparison, Finish, Start, covariance_by_points
 from deepume.transform import RigidTransform
 
 

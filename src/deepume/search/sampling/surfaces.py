@@ -6,13 +6,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepume.alignment.soft_matching import each_cloud_half
+from deepume.alignment.score import each_cloud_half
 from deepume.geometry.rotation import solve_motion
-from deepume.search.judgement.comparison import Comparison, compare_wholes
+from deepume.search.judgement.symmetry import compare_wholes
 from deepume.search.pair import CloudPair
 from deepume.search.sampling.copies import match_copies, shows_no_surface
 from deepume.search.sampling.relation import (
     CloudFit,
+    Comparison,
     Finish,
     Start,
     covariance_by_normals,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from deepume.datasets import Dataset, Law, PairKey, Scenario, make_pair, open_set
 from deepume.datasets.pairs.metrics import is_right
-from deepume.datasets.pairs.scenarios import MARRED, zero
+from deepume.datasets.pairs.scenarios import MISLEADING, zero
 from deepume.methods.auto import Auto
 
 SIZES = (64, 128, 256, 512, 1024)
@@ -93,7 +93,7 @@ def measure(dataset: Dataset, key: PairKey) -> Outcome:
     """Register one pair; different objects have no right answer, and others are judged on the whole clouds."""
     pair = make_pair(dataset, key)
     answer = Auto().answer(pair.source, pair.target)
-    whole = make_pair(dataset, key, draw=zero) if key.scenario in MARRED else pair
+    whole = make_pair(dataset, key, draw=zero) if key.scenario in MISLEADING else pair
     right = key.scenario is not Scenario.DIFFERENT and bool(
         is_right(answer.pose, pair.target_from_source, whole.source, whole.target)
     )

@@ -10,8 +10,8 @@ from deepume.errors import require_known
 from deepume.networks.deepume import DeepUMEConfig
 from deepume.networks.paper import PaperConfig, PaperHead, Resampling
 from deepume.training.recipes.compared_recipes import compared_recipes
+from deepume.training.recipes.learning_rate import Schedule
 from deepume.training.recipes.recipe import LossDistance, Optimizer, Precision, Recipe, ShapeSource, ValidationPlan
-from deepume.training.recipes.schedule import Schedule
 
 PAPER = Recipe(
     name="paper",

@@ -10,7 +10,7 @@ from typing import Any
 from deepume.datasets.pairs.laws import Law
 from deepume.datasets.pairs.scenarios import Scenario
 from deepume.errors import DeepumeError, require_known
-from deepume.training.recipes.schedule import Schedule
+from deepume.training.recipes.learning_rate import Schedule
 
 
 class RecipeError(DeepumeError):

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from deepume.training.recipes.schedule import Schedule, learning_rate_factor
+from deepume.training.recipes.learning_rate import Schedule, learning_rate_factor
 
 
 @pytest.mark.parametrize("schedule", Schedule)
