@@ -34,7 +34,7 @@ def test_the_commands_exist() -> None:
         assert stop.value.code == 0
 
 
-ROWS = {"auto": "deepume, as it comes", "ransac": "RANSAC", "truth-gicp": "the floor"}
+ROWS = {"auto": "`auto`, the default", "ransac": "RANSAC", "truth-gicp": "the floor"}
 
 
 @pytest.mark.parametrize("method", list(ROWS))

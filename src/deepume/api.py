@@ -29,7 +29,7 @@ METHODS = (AUTO, *BASELINES, *OPTIONAL, *NETWORKS, *LEARNED)
 """The only list of methods."""
 DEFAULT_METHOD = "auto"
 MOST_POINTS = 20_000
-"""Larger clouds are thinned to this many points, drawn with the seed: more points do not sharpen a pose."""
+"""Larger clouds are thinned to this many points, drawn with the seed: more points do not make a pose more exact."""
 POSE_TOLERANCE = 1e-3
 """Entries of an initial pose may be off by this: written down with four digits, not more wrong."""
 
@@ -58,7 +58,7 @@ def register(
             hypotheses and no more; ``"thorough"``, everything it knows.
         time_limit: Seconds after which the default method begins no further stage of its search. The stage at hand
             and the last refinement are finished.
-        refine: Refine the method's answer; ``False`` gives the method alone.
+        refine: Refine the method's answer; ``False`` gives the method on its own.
         initial: A pose (4 x 4 or :class:`RigidTransform`) that joins the hypotheses; the best one wins.
         allow_scale: Estimate a similarity, for clouds of unknown or different units.
         drop_invalid: Leave out points with NaN or infinite coordinates instead of raising an error.
@@ -103,7 +103,7 @@ def find_method(name: str) -> MethodEntry:
 
 
 def why_unavailable(entry: MethodEntry) -> str | None:
-    """What a method lacks on this machine, and what to do about it; None for a method that is ready."""
+    """What a method needs and does not find here, and what to do about it; None for a method that is ready."""
     if entry.package is not None and find_spec(entry.package) is None:
         return f'{entry.package} is not installed: pip install "deepume[bench]"'
     return None if entry.weights is None else why_missing(entry.weights)

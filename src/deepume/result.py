@@ -144,7 +144,7 @@ class Registration:
 
     @property
     def scale(self) -> Tensor:
-        """Target lengths over source lengths; 1 unless a similarity was asked for."""
+        """Target lengths over source lengths; 1 unless a similarity was wanted."""
         return self.target_from_source.scale
 
     @property

@@ -27,7 +27,7 @@ Vectors = Float[Tensor, "*batch 3"]
 
 @dataclass(frozen=True, slots=True)
 class RigidTransform:
-    """A motion or a batch of motions: a proper rotation, a translation, a scale that is 1 unless asked for.
+    """A motion or a batch of motions: a proper rotation, a translation, a scale that is 1 unless wanted.
 
     Named by where it leads: ``target_from_source``. Composition cancels names:
     ``c_from_a = c_from_b @ b_from_a``.

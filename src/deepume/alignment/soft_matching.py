@@ -35,8 +35,8 @@ def match_softly(
 ) -> RigidTransform:
     """The pose of noisy clouds: every point's partner is the mean of its likely originals.
 
-    Expectation maximization with Gaussian noise whose variance is estimated along with the pose; with nearest points
-    alone the pose errs about a quarter more.
+    Expectation maximization with Gaussian noise whose variance is estimated along with the pose; with nearest
+    points the pose errs about a quarter more.
     """
     weights, variance = each_cloud_half(source, target), None
     for _ in range(settings.iterations):

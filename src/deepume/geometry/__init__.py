@@ -1,1 +1,1 @@
-"""Clouds alone: neighbors, frames, moments, rotations."""
+"""Clouds on their own: neighbors, frames, moments, rotations."""

@@ -1,4 +1,4 @@
-"""Distances to a cloud, looked up in a grid: thousands of motions of a cloud can be judged in a millisecond."""
+"""Distances to a cloud, looked up in a grid: thousands of motions of a cloud are measured in a millisecond."""
 
 from __future__ import annotations
 

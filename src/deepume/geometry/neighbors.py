@@ -93,7 +93,7 @@ def flatten_batch(
 
 def _common_batch(queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "*#batch M 3"]) -> torch.Size:
     batches = queries.shape[:-2], points.shape[:-2]
-    # Asking torch takes as long as a search among few points.
+    # A call of torch for it takes as long as a search among few points.
     return batches[0] if batches[0] == batches[1] else torch.broadcast_shapes(*batches)
 
 
@@ -165,11 +165,11 @@ def tree_indices(
     batch = _common_batch(queries, points)
     shared = bool(batch) and (points.dim() == 2 or points.shape[-3] == 1)
     outer = batch[:-1] if shared else batch
-    asked = queries.expand(*batch, *queries.shape[-2:]).reshape(math.prod(outer), -1, 3)
+    requests = queries.expand(*batch, *queries.shape[-2:]).reshape(math.prod(outer), -1, 3)
     clouds = (points.squeeze(-3) if shared and points.dim() > 2 else points).expand(*outer, *points.shape[-2:])
     found = [
         _search_tree(query, cloud, k)
-        for query, cloud in zip(asked, clouds.reshape(-1, *points.shape[-2:]), strict=True)
+        for query, cloud in zip(requests, clouds.reshape(-1, *points.shape[-2:]), strict=True)
     ]
     return torch.stack(found).reshape(*batch, queries.shape[-2], k)
 

@@ -106,7 +106,7 @@ class _NearestRotation(torch.autograd.Function):
 
 
 def rotation_is_determined(matrix: Float[Tensor, "*batch 3 3"], tolerance: float = 1e-6) -> Bool[Tensor, "*batch"]:
-    """True where one rotation alone is nearest to ``matrix``: s_2 + d s_3 above ``tolerance`` times s_1.
+    """True where only one rotation is nearest to ``matrix``: s_2 + d s_3 above ``tolerance`` times s_1.
 
     False for moments of rank below 2 (all parallel), and for a reflection of equal singular values.
     """

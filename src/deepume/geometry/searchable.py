@@ -90,7 +90,7 @@ Thinning = Callable[["IndexedCloud", int], Float[Tensor, "K 3"]]
 
 @dataclass(frozen=True)
 class IndexedCloud(Searchable):
-    """One cloud in double precision on CPU, with a tree; all else is computed when it is first asked for."""
+    """One cloud in double precision on CPU, with a tree; all else is computed when it is first needed."""
 
     points: Float[Tensor, "N 3"]
     neighborhood: int = NORMAL_NEIGHBORS
@@ -102,7 +102,7 @@ class IndexedCloud(Searchable):
     )
 
     def thinned(self, thin: Thinning, count: int) -> IndexedCloud:
-        """At most ``count`` of the points, the same cloud whenever they are asked for."""
+        """At most ``count`` of the points, the same cloud each time."""
         if len(self.points) <= count:
             return self
         if (thin, count) not in self._thinned:

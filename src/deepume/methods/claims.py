@@ -108,16 +108,16 @@ def check_permutation(
 def check_batch(
     method: Method, source: Source, target: Target, *, tolerance: float | None = None, seed: int = 0
 ) -> None:
-    """A batch of two different pairs, with one batch axis and with two, gives what each pair gives alone."""
+    """A batch of two different pairs, with one batch axis and with two, gives what each pair gives on its own."""
     rotation = random_rotation(generator=torch.Generator().manual_seed(seed)).to(source)
     sources, targets = torch.stack([source, source @ rotation.mT]), torch.stack([target, target.flip(-2)])
     flat, nested = method(sources, targets), method(sources.unsqueeze(-3), targets.unsqueeze(-3))
     for k, (moving, fixed) in enumerate(zip(sources, targets, strict=True)):
-        alone = method(moving, fixed)
+        single = method(moving, fixed)
         for member in (flat[k], nested[k][0]):
-            poses = member.target_from_source, alone.target_from_source
+            poses = member.target_from_source, single.target_from_source
             _check_same(Claim.BATCH, *poses, moving, fixed, tolerance, f"member {k} of a batch")
-            worst = float((member.score - alone.score).abs().max())
+            worst = float((member.score - single.score).abs().max())
             _require(Claim.BATCH, worst, tolerance or TOLERANCES[source.dtype], f"score of member {k} of a batch")
 
 

@@ -32,7 +32,7 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the caller asked of one registration."""
+    """What the caller wants of one registration."""
 
     refine: bool = True
     """Refine what the method found."""

@@ -1,4 +1,4 @@
-"""What the default method asks of its network: poses, a refinement, and how well a pose should fit."""
+"""What the network gives to the default method: poses, a refinement, and how well a pose should fit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def improve_pose(pair: CloudPair, pose: RigidTransform) -> RigidTransform:
 
 @torch.inference_mode()
 def predict_score(pair: CloudPair, pose: RigidTransform) -> float:
-    """What the network expects of a pose: the logarithm of how far it leaves the surfaces apart, as if densely sampled.
+    """What the network expects of a pose: the logarithm of the distance of the surfaces, as if densely sampled.
 
     The same whoever is called source.
     """

@@ -206,7 +206,7 @@ class Inflation:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How the default method searches, refines and judges."""
+    """How the default method searches, refines and compares."""
 
     doubt: Doubt = Doubt()
     strays: Strays = Strays()

@@ -35,7 +35,7 @@ from deepume.search.sampling.surfaces import SURFACES
 from deepume.transform import RigidTransform
 
 PROPOSALS: tuple[Proposal, ...] = (PRINCIPAL_FRAMES, SPREAD_FRAMES, LEARNED_POSES, EVEN_ROTATIONS)
-"""Sources of hypotheses, cheapest first. The first is always asked."""
+"""Sources of hypotheses, cheapest first. The first is always used."""
 SAMPLINGS: tuple[Sampling, ...] = (SHARED, COPIES, SURFACES, POINTS)
 """How whole objects are sampled, the most exact first; one of the last two always is."""
 
@@ -80,10 +80,10 @@ def rank_proposals(
 ) -> Ranking:
     """Hypotheses of as many proposals as the policy, the doubt and the clock ask for."""
     first, *others = proposals
-    found, settled = _look_first(pair, first)
+    found, decided = _look_first(pair, first)
     if given is not None:
         found = found.join(_refine_proposed(pair, given_pose(given), found))
-    if settled or not pair.policy.proposes_more:
+    if decided or not pair.policy.proposes_more:
         return found
     for proposal in others:
         if not proposal.suits(pair):
@@ -117,7 +117,7 @@ def _fits(pair: CloudPair, score: float) -> bool:
 
 
 def _look_first(pair: CloudPair, first: Proposal) -> tuple[Ranking, bool]:
-    """The first proposal, on few points of dense clouds, and whether it settles the matter.
+    """The first proposal, on few points of dense clouds, and whether it decides the matter.
 
     If it does, its best pose is left as it is to the last refinement. If not, the two best are refined on all points.
     Poses beaten on few points stay as they are: to be listed, and to show how clear the lead is.
@@ -126,12 +126,12 @@ def _look_first(pair: CloudPair, first: Proposal) -> tuple[Ranking, bool]:
     poses = first.propose(pair, None)
     found = quick.rank(quick.gicp(poses, policy.quick_gicp) if pair.dense else quick.refine(poses))
     in_doubt = has_rivals(quick, found, policy.first_lead) or (policy.first_must_fit and misfits(quick, found))
-    settled = quick.dense and not policy.exhausts and not in_doubt
+    decided = quick.dense and not policy.exhausts and not in_doubt
     if quick is pair:
-        return found, settled
-    leaders, beaten = found.poses[:2], found.poses[0 if settled else 2 :]
+        return found, decided
+    leaders, beaten = found.poses[:2], found.poses[0 if decided else 2 :]
     scored = Ranking(beaten, pair.score(beaten, queries=quick))
-    return (scored if settled else pair.rank(pair.refine(leaders)).join(scored)), settled
+    return (scored if decided else pair.rank(pair.refine(leaders)).join(scored)), decided
 
 
 def _refine_proposed(pair: CloudPair, proposal: Proposal, found: Ranking) -> Ranking:

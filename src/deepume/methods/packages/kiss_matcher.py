@@ -31,7 +31,7 @@ class KissMatcher:
     voxel: float = 3.0
     """Side of its voxels, in point spacings."""
     refiner: Callable[[Source, Target, RigidTransform], RigidTransform] = refine_icp
-    """Refines what was found; GICP pairs near points alone, which clouds that overlap in part need."""
+    """Refines what was found; GICP pairs only near points, as clouds that overlap in part need."""
 
     def __call__(self, source: Source, target: Target) -> Registration:
         """The refined motion. Loops over the batch."""

@@ -31,7 +31,7 @@ class Ransac:
     seed: int = 0
     """Triples are drawn at random."""
     refiner: Callable[[Source, Target, RigidTransform], RigidTransform] = refine_icp
-    """Refines what was found; GICP pairs near points alone, which clouds that overlap in part need."""
+    """Refines what was found; GICP pairs only near points, as clouds that overlap in part need."""
 
     def __call__(self, source: Source, target: Target) -> Registration:
         """The refined motion. Loops over the batch."""

@@ -1,4 +1,4 @@
-"""Principal axes alone: the four proper sign patterns, the best fit wins."""
+"""Principal axes and nothing else: the four proper sign patterns, the best fit wins."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _allowed_turns(axis: Float[Tensor, "3"], order: int) -> Float[Tensor, "K 3 3
 
 
 def _turn_axes(turns: Float[Tensor, "K 3 3"], policy: Turns) -> Float[Tensor, "A 3"]:
-    """Axes of rotations: the direction that each leaves alone (of the symmetric part: good at 180 degrees, too)."""
+    """Axes of rotations: the direction that each leaves as it is (of the symmetric part: good at 180 degrees, too)."""
     turns = turns[torch.rad2deg(rotation_angle(turns)) > policy.same_axis_deg]
     return torch.linalg.eigh((turns + turns.mT) / 2).eigenvectors[..., -1]
 

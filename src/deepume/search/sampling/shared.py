@@ -1,4 +1,4 @@
-"""Clouds with some points in common: these alone fix the pose, exactly."""
+"""Clouds with some points in common: these fix the pose exactly."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Shared:
         return compare_wholes(pair, poses, scores)
 
     def covariance(self, pair: CloudPair, finish: Finish) -> Float[Tensor, "6 6"]:
-        """By the common points alone."""
+        """By the common points only."""
         near = finish.fit.forward.partners.distances <= pair.policy.shared.distance / 2 * pair.target.spacing
         return pair.policy.inflation.shared * covariance_by_points(finish.fit, near)
 
