@@ -108,3 +108,12 @@ def test_noise_that_hides_the_surface_does_not_hide_the_symmetry(seed: int) -> N
     scores = [float(each.score) for each in result.hypotheses]
     assert sum(bool(each.equivalent) for each in result.hypotheses) == 2
     assert scores == sorted(scores), "a rival that fits better once it is finished is the answer"
+
+
+def test_the_sign_of_an_axis_is_that_of_the_cloud_not_of_rounding() -> None:
+    points = make_shape("pyramid", generator=generator(2)).sample(300, generator=generator(3))
+    axes = random_motion(0, 5).rotation[:, 0]
+    oriented = symmetry._orient(axes, points)
+    assert torch.equal(symmetry._orient(-axes, points), oriented)
+    turned = random_motion(1).rotation
+    assert float((symmetry._orient(axes @ turned.mT, points @ turned.mT) - oriented @ turned.mT).abs().max()) < 1e-12

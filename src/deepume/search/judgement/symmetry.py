@@ -43,7 +43,7 @@ def find_symmetry(pair: CloudPair, poses: RigidTransform, scores: Float[Tensor, 
     axes = _turn_axes(turns, pair.policy.turns)
     if pair.policy.tries_turns:
         axes = torch.cat([axes, _likely_axes(pair)])
-    axes = _distinct_axes(axes, pair.policy.turns)
+    axes = _orient(_distinct_axes(axes, pair.policy.turns), pair.target.points)
     trial = _Trial(pair, poses[0], turns)
     orders = [trial.order_about(axis) for axis in axes]
     kept = sorted((k for k, order in enumerate(orders) if order != 1), key=lambda k: (orders[k] != 0, -orders[k]))
@@ -90,6 +90,12 @@ def _distinct_axes(axes: Float[Tensor, "K 3"], policy: Turns) -> Float[Tensor, "
         if len(kept) < policy.most_axes and all(float((axis @ other).abs()) < limit for other in kept):
             kept.append(axis)
     return torch.stack(kept) if kept else axes[:0]
+
+
+def _orient(axes: Float[Tensor, "A 3"], points: Float[Tensor, "N 3"]) -> Float[Tensor, "A 3"]:
+    """Axes that point to the longer tail of the cloud: their sign turns with it, and no rounding decides it."""
+    tails = (points @ axes.mT).pow(3).mean(0)
+    return torch.where(tails[:, None] < 0, -axes, axes)
 
 
 @dataclass(frozen=True)
