@@ -1,12 +1,20 @@
 """Pairs as the search sees them, for the tests of its parts."""
 
+import numpy as np
 from torch import Tensor
 
+from deepume.arrays import to_doubles
+from deepume.geometry.searchable import IndexedCloud
 from deepume.search.pair import CloudPair, FramedPair, frame_pair
 from deepume.search.policy import POLICIES, Effort
 from deepume.transform import RigidTransform
 
 POLICY = POLICIES[Effort.AUTO]
+
+
+def index(points: Tensor) -> IndexedCloud:
+    """A cloud with its tree."""
+    return IndexedCloud(to_doubles(points), POLICY.density_neighbors)
 
 
 def frame(source: Tensor, target: Tensor, effort: Effort = Effort.AUTO) -> FramedPair:
@@ -17,4 +25,9 @@ def frame(source: Tensor, target: Tensor, effort: Effort = Effort.AUTO) -> Frame
 def move_and_frame(source: Tensor, target: Tensor, motion: RigidTransform) -> tuple[CloudPair, RigidTransform]:
     """The pair whose target was moved, and its true pose."""
     framed = frame(source, motion.apply(target))
-    return framed.pair, framed.frame.enter(motion)
+    return framed.pair, framed.frame.enter(as_arrays(motion))
+
+
+def as_arrays(motion: RigidTransform) -> RigidTransform:
+    """The same motion for NumPy, as the search has it."""
+    return motion.to(np.zeros(1))

@@ -1,10 +1,12 @@
 """What hypothesis draws: seeds, batch shapes and dtypes; and the clouds that follow from a seed."""
 
+import numpy as np
 import torch
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from torch import Tensor
 
+from deepume.arrays import Array, to_doubles
 from deepume.transform import RigidTransform, random_rotation
 
 
@@ -44,6 +46,6 @@ def random_motion(seed: int, *batch: int, dtype: torch.dtype = torch.float64, sc
     return RigidTransform(rotation, translation, scale.to(dtype))
 
 
-def worst(first: Tensor, second: Tensor) -> float:
-    """Largest deviation of any element."""
-    return float((first - second).detach().abs().max())
+def worst(first: Array, second: Array) -> float:
+    """Largest deviation of any element, of arrays or tensors."""
+    return float(np.abs(to_doubles(first) - to_doubles(second)).max())

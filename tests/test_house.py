@@ -18,8 +18,8 @@ PACKAGE = ROOT / "src" / "deepume"
 FILES = sorted(PACKAGE.rglob("*.py"))
 DEFAULT_METHOD = [*(PACKAGE / "search").rglob("*.py"), PACKAGE / "methods" / "auto.py"]
 POLICY = PACKAGE / "search" / "policy.py"
-PLAIN_NUMBERS = {0, 1, 2, 3, 0.5, 10, 360}
-"""Counts, the dimension of space, halves, degrees of a turn: nobody would tune them."""
+PLAIN_NUMBERS = {0, 1, 2, 3, 6, 0.5, 10, 360}
+"""Counts, the dimension of space and of motions, halves, degrees of a turn: nobody would tune them."""
 ROUNDING = 1e-6
 """Smaller numbers only keep a division from failing."""
 FAMILIES = PACKAGE / "datasets" / "shapes" / "families"

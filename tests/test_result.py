@@ -1,11 +1,13 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from deepume import Diagnostics, Hypothesis, Registration, RigidTransform, Symmetry, register
+from deepume.arrays import to_doubles
 from deepume.errors import CloudShapeError
 from deepume.transform import rotation_about_axis
 from strategies import generator, random_cloud, random_motion, worst
@@ -57,7 +59,8 @@ def tensors(result: Registration) -> list[Tensor]:
 
 def same(first: Registration, second: Registration) -> bool:
     pairs = zip(tensors(first), tensors(second), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs) and first.diagnostics == second.diagnostics
+    alike = all(np.array_equal(to_doubles(a), to_doubles(b)) for a, b in pairs)
+    return alike and first.diagnostics == second.diagnostics
 
 
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
@@ -67,7 +70,7 @@ def test_json_reads_back_without_loss(batch: tuple[int, ...]) -> None:
     assert same(result, again)
     assert again.symmetry is not None
     assert again.symmetry.orders == (4,)
-    assert torch.equal(again.symmetry.axes, torch.eye(3, dtype=torch.float64)[:1])
+    assert np.array_equal(again.symmetry.axes, np.eye(3)[:1])
 
 
 def test_json_keeps_what_was_not_estimated_empty() -> None:

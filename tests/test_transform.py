@@ -23,7 +23,7 @@ def deviation(first: RigidTransform, second: RigidTransform) -> float:
 @given(seed=seeds(), batch=batch_shapes(), dtype=dtypes())
 def test_motions_form_a_group(seed: int, batch: Batch, dtype: torch.dtype) -> None:
     a, b, c = (random_motion(seed + k, *batch, dtype=dtype, scaled=True) for k in range(3))
-    one = RigidTransform.identity(dtype)
+    one = RigidTransform.identity(torch.zeros(3, dtype=dtype))
     assert deviation((a @ b) @ c, a @ (b @ c)) < ROUNDING[dtype]
     assert deviation(a @ one, a) < ROUNDING[dtype]
     assert deviation(one @ a, a) < ROUNDING[dtype]

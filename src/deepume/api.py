@@ -147,8 +147,8 @@ def _prepare(points: Tensor, name: str, drop_invalid: bool, place: torch.device)
 def _thin(points: Tensor, generator: torch.Generator) -> Tensor:
     """The points to compute with: not too many, and no two in one place, or the spacing of the points would be 0."""
     few = points if len(points) <= MOST_POINTS else subsample_random(points, MOST_POINTS, generator=generator)
-    # Points in one place have one height: quicker to look through.
-    heights = (few @ few.new_tensor([0.5, 0.7, 0.9])).sort(-1).values
+    # Points in one place have one height, and on a grid of coordinates no others have: quicker to look through.
+    heights = (few @ few.new_tensor([1, 2**0.5, 3**0.5])).sort(-1).values
     return few if bool((heights.diff(dim=-1) > 0).all()) else torch.unique(few, dim=0)
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
-import torch
+import numpy as np
 from jaxtyping import Bool, Float
-from torch import Tensor
 
+from deepume.arrays import Array
 from deepume.errors import CloudShapeError
 from deepume.transform import RigidTransform, rotation_angle
 
@@ -29,9 +29,9 @@ class Hypothesis:
 
     target_from_source: RigidTransform
     """The candidate motion."""
-    score: Float[Tensor, "*batch"]
+    score: Float[Array, "*batch"]
     """Two-sided robust distance in units of the expected sampling distance; lower is better."""
-    equivalent: Bool[Tensor, "*batch"]
+    equivalent: Bool[Array, "*batch"]
     """True where this pose explains the pair as well as the best one does."""
 
 
@@ -39,7 +39,7 @@ class Hypothesis:
 class Symmetry:
     """Rotation symmetry of the object, in the frame of the target."""
 
-    axes: Float[Tensor, "A 3"]
+    axes: Float[Array, "A 3"]
     """Unit vectors along the axes."""
     orders: tuple[int, ...]
     """Order of each axis; 0 stands for continuous (a solid of revolution)."""
@@ -84,24 +84,24 @@ class Registration:
 
     target_from_source: RigidTransform
     """Estimated motion: ``target ~ target_from_source.apply(source)``."""
-    score: Float[Tensor, "*batch"]
+    score: Float[Array, "*batch"]
     """Truth-free quality of the pose, lower is better; about 1 when two samplings of one surface coincide."""
-    ambiguous: Bool[Tensor, "*batch"]
+    ambiguous: Bool[Array, "*batch"]
     """True where a different pose explains the pair equally well, or the points leave the pose undetermined.
 
     Where the symmetry was estimated, only poses that it does not explain count.
     """
     hypotheses: tuple[Hypothesis, ...] = ()
     """Distinct candidate poses, best first."""
-    confidence: Float[Tensor, "*batch"] | None = None
+    confidence: Float[Array, "*batch"] | None = None
     """Calibrated probability that the pose is right up to the object's own symmetry; None: not estimated."""
     symmetry: Symmetry | None = None
     """Rotation symmetry of the object; None: not estimated."""
-    residuals: Float[Tensor, "*batch N"] | None = None
+    residuals: Float[Array, "*batch N"] | None = None
     """Distance from each moved source point to the nearest target point, in the unit of the target."""
-    covariance: Float[Tensor, "*batch 6 6"] | None = None
+    covariance: Float[Array, "*batch 6 6"] | None = None
     """Covariance of (rotation vector, translation), perturbation on the left; None: not estimated."""
-    spacings: Float[Tensor, "*batch 2"] | None = None
+    spacings: Float[Array, "*batch 2"] | None = None
     """Point spacings of source and target, what the score is measured in, in the unit of the target; None: not
     measured."""
     diagnostics: Diagnostics | None = None
@@ -111,8 +111,8 @@ class Registration:
     def of_ranked(
         cls,
         poses: RigidTransform,
-        scores: Float[Tensor, "*batch K"],
-        equivalent: Bool[Tensor, "*batch K"],
+        scores: Float[Array, "*batch K"],
+        equivalent: Bool[Array, "*batch K"],
         **known: Any,
     ) -> Registration:
         """The result that ranked poses ``(*batch, K)`` give: the first is the answer. ``known``: all other fields."""
@@ -143,7 +143,7 @@ class Registration:
         return self.combine([self], lambda poses: pose(poses[0]), lambda values: value(values[0]))
 
     @property
-    def scale(self) -> Tensor:
+    def scale(self) -> Array:
         """Target lengths over source lengths; 1 unless a similarity was wanted."""
         return self.target_from_source.scale
 
@@ -155,7 +155,7 @@ class Registration:
 
     def explain(self) -> str:
         """The result of one pair in plain sentences."""
-        if self.score.dim():
+        if self.score.ndim:
             raise CloudShapeError("explain() is for one pair; take result[i] of a batch first.")
         return " ".join([*_pose_sentences(self), *_trust_sentences(self), *_warning_sentences(self)])
 
@@ -183,7 +183,7 @@ RESULT_VALUES = tuple(
 def _pick(result: Registration, index: int) -> Registration:
     """One pair of a batch; candidates that only its neighbors have are left out."""
     member = result.convert(lambda pose: pose[index], lambda value: value[index])
-    present = (each for each in member.hypotheses if each.score.dim() or each.score.isfinite())
+    present = (each for each in member.hypotheses if each.score.ndim or math.isfinite(each.score))
     return replace(member, hypotheses=tuple(present))
 
 
@@ -244,8 +244,8 @@ def _warning_sentences(result: Registration) -> list[str]:
 
 def _to_plain(value: object) -> object:
     """Dataclasses, tensors and tuples as what JSON knows."""
-    if isinstance(value, Tensor):
-        return value.tolist()
+    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "detach"):
+        return value.tolist()  # pyright: ignore[reportAttributeAccessIssue]
     if isinstance(value, RigidTransform):
         return {**_fields(value), "matrix": value.matrix.tolist()}
     if is_dataclass(value):
@@ -270,8 +270,8 @@ def _value(plain: Any) -> Any:
     """A motion, or a tensor: float64 unless it holds truth values."""
     if isinstance(plain, dict):
         return RigidTransform(*(_value(plain[name]) for name in ("rotation", "translation", "scale")))
-    values = torch.tensor(plain)
-    return values if values.dtype == torch.bool else torch.tensor(plain, dtype=torch.float64)
+    values = np.array(plain)
+    return values if values.dtype == bool else values.astype(np.float64)
 
 
 def _hypotheses(plain: list[dict]) -> tuple[Hypothesis, ...]:
@@ -279,7 +279,7 @@ def _hypotheses(plain: list[dict]) -> tuple[Hypothesis, ...]:
 
 
 def _symmetry(plain: dict) -> Symmetry:
-    return Symmetry(_value(plain["axes"]).double().reshape(-1, 3), tuple(plain["orders"]))
+    return Symmetry(_value(plain["axes"]).reshape(-1, 3), tuple(plain["orders"]))
 
 
 def _diagnostics(plain: dict) -> Diagnostics:

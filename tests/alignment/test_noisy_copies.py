@@ -100,7 +100,8 @@ def test_a_flat_cloud_and_a_symmetric_one_have_a_pose():
 @pytest.mark.parametrize("count", [3, 8, 12, 20])
 def test_few_points_that_do_not_belong_together_are_no_copies(count):
     for seed in range(10):
-        found = refine_copy(random_cloud(seed, count), random_cloud(seed + 100, count), RigidTransform.identity())
+        source, target = random_cloud(seed, count), random_cloud(seed + 100, count)
+        found = refine_copy(source, target, RigidTransform.identity(source))
         assert bool(found.pose.matrix.isfinite().all())
         assert not bool(found.believed)
 

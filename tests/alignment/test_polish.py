@@ -156,7 +156,7 @@ def test_trimming_holds_against_a_part_that_only_one_cloud_has() -> None:
 
 def test_planes_are_followed_on_smooth_surfaces_without_shared_points() -> None:
     errors = {"plane": 0.0, "point": 0.0}
-    truth = RigidTransform.identity()
+    truth = RigidTransform.identity(torch.zeros(3).double())
     for seed in range(3):
         shape = make_shape("blob", generator=generator(seed))
         source, target = (shape.sample(500, generator=generator(seed + k)) for k in (1, 2))

@@ -6,9 +6,8 @@ import torch
 from deepume.datasets import ProceduralSet, open_set
 from deepume.datasets.one_sided_scans import ScanSet
 from deepume.geometry.clouds import subsample_random
-from deepume.geometry.searchable import IndexedCloud
 from deepume.search.judgement.cloud_tests import hidden_share
-from framed_pairs import POLICY
+from framed_pairs import POLICY, index
 from strategies import generator, random_cloud, worst
 
 
@@ -57,7 +56,7 @@ def test_a_scan_hides_less_of_itself_than_its_shape_does() -> None:
     scans = ScanSet(whole, "some-scans")
     hidden = [
         [
-            hidden_share(IndexedCloud(subsample_random(each.cloud(k), 200, generator=generator(k))), POLICY.evidence)
+            hidden_share(index(subsample_random(each.cloud(k), 200, generator=generator(k))), POLICY.evidence)
             for k in range(8)
         ]
         for each in (scans, whole)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from deepume.geometry.polynomials import make_monomials
+from deepume.geometry.moments import make_monomials
 from strategies import random_cloud, worst
 
 

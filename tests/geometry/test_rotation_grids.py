@@ -1,7 +1,7 @@
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
-from torch import Tensor
 
 from deepume.geometry.frames import (
     axis_exchanges,
@@ -22,8 +22,8 @@ from tolerances import SPECTRUM
 Batch = tuple[int, ...]
 
 
-def members(group: Tensor) -> set[tuple[float, ...]]:
-    return {tuple((each + 0.0).flatten().tolist()) for each in group}
+def members(group: np.ndarray) -> set[tuple[float, ...]]:
+    return {tuple((each + 0.0).ravel().tolist()) for each in group}
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def members(group: Tensor) -> set[tuple[float, ...]]:
 def test_exchanges_of_axes_are_groups(make, order: int, proper: bool) -> None:
     group = make()
     assert len(members(group)) == len(group) == order
-    products = (group[:, None] @ group[None]).flatten(0, 1)
+    products = (group[:, None] @ group[None]).reshape(-1, 3, 3)
     assert members(products) == members(group) == members(group.mT)
-    signs = torch.linalg.det(group)
-    assert float(signs.sum()) == (order if proper else 0)
+    signs = np.linalg.det(group)
+    assert signs.sum() == pytest.approx(order if proper else 0)
     if proper:
-        assert torch.equal(group[0], torch.eye(3, dtype=torch.float64))
+        assert np.array_equal(group[0], np.eye(3))
 
 
 def test_the_smaller_groups_are_in_the_larger() -> None:
@@ -76,10 +76,10 @@ def test_poses_carry_one_origin_to_the_other(seed: int, batch: Batch) -> None:
 def test_the_grid_covers_all_rotations(count: int, covering_deg: float) -> None:
     grid = rotation_grid(count)
     assert grid.shape == (count, 3, 3)
-    assert worst(grid @ grid.mT, torch.eye(3, dtype=torch.float64)) < 1e-12
-    assert worst(grid[0], torch.eye(3, dtype=torch.float64)) < 1e-12
-    asked = random_rotation(3000, generator=generator(0))
-    nearest = torch.rad2deg(geodesic_angle(asked.unsqueeze(-3), grid).amin(-1))
+    assert worst(grid @ grid.mT, np.broadcast_to(np.eye(3), grid.shape)) < 1e-12
+    assert worst(grid[0], np.eye(3)) < 1e-12
+    queries = random_rotation(3000, generator=generator(0)).numpy()
+    nearest = np.rad2deg(geodesic_angle(queries[:, None], grid).min(-1))
     assert nearest.max() < covering_deg
-    apart = geodesic_angle(grid.unsqueeze(-3), grid) + 4 * torch.eye(count)
-    assert torch.rad2deg(apart.min()) > covering_deg / 3
+    between = geodesic_angle(grid[:, None], grid) + 4 * np.eye(count)
+    assert np.rad2deg(between.min()) > covering_deg / 3

@@ -40,7 +40,7 @@ def milliseconds(work: Callable[[], object], repeats: int, device: str) -> float
 def time_cpu() -> None:
     from released_twin import twin_of
 
-    start = RigidTransform.identity(torch.float32)
+    start = RigidTransform.identity(torch.zeros(3))
     for name, make in MODELS.items():
         model = make().eval()
         print(f"{name}: {sum(p.numel() for p in model.parameters()):,} parameters")

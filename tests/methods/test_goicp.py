@@ -90,7 +90,7 @@ def test_it_finds_a_pose_from_any_rotation_and_closes_the_bound() -> None:
 
 def test_a_challenger_that_is_worse_leaves_the_best_motion_as_it_is() -> None:
     source, target, motion = make_clouds("hammer", 60, 60)
-    start = RigidTransform.identity()
+    start = RigidTransform.identity(source)
     beaten = _Incumbent(motion, math.inf).challenge(start, source, target)
     distances = nearest(beaten.pose.apply(source), target).distances
     assert beaten.error == float(distances.square().mean())

@@ -98,7 +98,7 @@ def test_a_density_gradient_that_spoils_the_four_frames_is_overcome() -> None:
     source, target, motion = make_clouds("quadruped", 300, 1500)
     height = (target - target.mean(0)) @ motion.rotation[:, 0]
     crowded = target[(torch.rand(1500, generator=generator_for("density")) < torch.sigmoid(4 * height / height.std()))]
-    four = nearest_frame_pose(source, crowded, sign_changes())
+    four = nearest_frame_pose(source, crowded, torch.from_numpy(sign_changes()))
     assert rotation_error_deg(four, motion) > 20
     assert rotation_error_deg(DefaultNetwork()(source, crowded).target_from_source, motion) < 10
 

@@ -81,7 +81,7 @@ def test_open3d_does_not_print_that_pairs_are_hard(peer: type[Ransac], capfd: py
 def test_what_a_peer_finds_goes_to_its_refiner(peer: type[Ransac], monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = make_shape("hammer", generator=generator_for("hammer")).sample(30, generator=generator_for("points"))
     motion = draw_motion(Law.HAAR, 1, generator=generator_for("motion"))
-    found = RigidTransform.identity(cloud.dtype)
+    found = RigidTransform.identity(cloud)
     given: list[RigidTransform] = []
 
     def refine(source: Tensor, target: Tensor, poses: RigidTransform) -> RigidTransform:

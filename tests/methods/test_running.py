@@ -47,7 +47,7 @@ def test_an_initial_pose_can_be_taken_unrefined() -> None:
     settings = Settings(refine=False, initial=motion)
     result = register_pair(source, motion.apply(source), find_method("identity"), settings, Stopwatch())
     assert worst(result.target_from_source.matrix, motion.matrix) < 1e-9
-    stranger = Settings(refine=False, initial=RigidTransform.identity())
+    stranger = Settings(refine=False, initial=RigidTransform.identity(source))
     result = register_pair(source, motion.apply(source), find_method("pca"), stranger, Stopwatch())
     assert worst(result.target_from_source.matrix, motion.matrix) < 1e-9
 

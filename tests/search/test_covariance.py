@@ -1,25 +1,28 @@
 """The covariance says how far the pose may be off."""
 
+import numpy as np
 import torch
 
 from deepume import register
+from deepume.arrays import Array, namespace
 from deepume.datasets import make_shape
 from deepume.search.sampling.overlap import OVERLAP
 from deepume.search.sampling.relation import Finish
 from deepume.transform import RigidTransform, move_covariance, rotation_angle, rotation_from_vector
-from framed_pairs import POLICY, frame
+from framed_pairs import POLICY, as_arrays, frame
 from strategies import generator, random_cloud, random_motion, worst
 
 WITHIN = 12.59
 """95 % of the squared distances of six normal variables are below this."""
 
 
-def perturbation(estimate: RigidTransform, truth: RigidTransform) -> torch.Tensor:
+def perturbation(estimate: RigidTransform, truth: RigidTransform) -> Array:
     """(w, v) with ``truth = (w, v) estimate``, to first order."""
     step = truth @ estimate.inverse()
     skew = (step.rotation - step.rotation.mT) / 2
-    w = torch.stack([skew[2, 1], skew[0, 2], skew[1, 0]])
-    return torch.cat([w, step.translation])
+    xp = namespace(skew)
+    w = xp.stack([skew[2, 1], skew[0, 2], skew[1, 0]])
+    return xp.concat([w, step.translation])
 
 
 def test_true_poses_lie_in_the_ellipsoid_as_often_as_it_says() -> None:
@@ -47,11 +50,11 @@ def test_true_poses_of_parts_lie_in_the_ellipsoid_too() -> None:
             random_motion(seed),
         )
         framed = frame(*cut(shape.sample(1600, generator=generator(seed)), motion))
-        pair, truth = framed.pair, framed.frame.enter(motion)
+        pair, truth = framed.pair, framed.frame.enter(as_arrays(motion))
         laid = pair.gicp(truth[None], POLICY.overlap.gicp)[0]
         covariance = OVERLAP.covariance(pair, Finish(pair.fit(laid), OVERLAP))
         step = perturbation(laid, truth)
-        inside.append(float(step @ torch.linalg.solve(covariance, step)) < WITHIN)
+        inside.append(float(step @ np.linalg.solve(covariance, step)) < WITHIN)
     assert sum(inside) >= 10
 
 

@@ -90,6 +90,6 @@ def test_a_view_hides_less_of_an_object_than_a_whole_does() -> None:
 
 
 def test_a_lead_is_a_feature_up_to_a_limit() -> None:
-    pair, truth = move_and_frame(samples(300, 1), samples(300, 2), RigidTransform.identity())
+    pair, truth = move_and_frame(samples(300, 1), samples(300, 2), RigidTransform.identity(samples(1, 1)))
     for lead, stated in ((0.25, 0.25), (torch.inf, POLICY.evidence.most_lead)):
         assert float(describe_fit(pair, pair.fit(truth), lead)[FEATURES.index("lead")]) == stated

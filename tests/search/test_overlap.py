@@ -72,7 +72,7 @@ def test_what_is_off_the_surface_runs_from_none_to_all_and_is_the_same_from_both
     cloud = samples("body", 300)
     pair, truth = move_and_frame(cloud, cloud, random_motion(0))
     far = RigidTransform(truth.rotation, truth.translation + 100)
-    turned = RigidTransform(random_motion(5).rotation, truth.translation)
+    turned = RigidTransform(random_motion(5).rotation.numpy(), truth.translation)
     poses = RigidTransform.concatenate([truth[None], turned[None], far[None]])
     off = share_off_surface(pair, poses)
     assert float(off[0]) < 1e-9 < 0.1 < float(off[1]) < float(off[2]) == 1
@@ -92,7 +92,7 @@ def test_rivals_fit_no_better_than_the_answer_and_are_other_poses() -> None:
 def test_parts_have_no_symmetry_of_their_own_and_rivals_that_lie_as_well_are_named() -> None:
     pair, truth = move_and_frame(*parts("body"), random_motion(0))
     laid = Finish(pair.fit(pair.gicp(truth[None], POLICY.overlap.gicp)[0]), OVERLAP, lead=0.5)
-    turned = RigidTransform(random_motion(5).rotation, truth.translation)
+    turned = RigidTransform(random_motion(5).rotation.numpy(), truth.translation)
     near = RigidTransform(laid.fit.pose.rotation, laid.fit.pose.translation + 1e-4)
     for rival, as_well in ((turned, False), (near, True)):
         poses = RigidTransform.stack([laid.fit.pose, rival])

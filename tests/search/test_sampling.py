@@ -1,5 +1,6 @@
 """Which refinement a pair gets, and what it is worth."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -49,8 +50,8 @@ def softly(pair: CloudPair, pose: RigidTransform) -> RigidTransform:
 def framed(source: Tensor, target: Tensor) -> tuple[CloudPair, RigidTransform, RigidTransform]:
     """The pair, its true pose, and a pose two degrees away."""
     pair, truth = move_and_frame(source, target, random_motion(0))
-    step = rotation_from_vector(torch.tensor([0.02, -0.02, 0.02], dtype=torch.float64))
-    return pair, truth, RigidTransform(step, torch.zeros(3, dtype=torch.float64)) @ truth
+    step = rotation_from_vector(np.array([0.02, -0.02, 0.02]))
+    return pair, truth, RigidTransform(step, np.zeros(3)) @ truth
 
 
 @pytest.mark.parametrize("family", SHAPES)
@@ -124,7 +125,7 @@ def test_noisy_copies_are_placed_better_than_by_nearest_points() -> None:
 @pytest.mark.parametrize("n", [100, 500])
 def test_a_finished_pose_never_scores_clearly_worse_than_its_start(n: int) -> None:
     pair, truth, start = framed(*independent("chair", n))
-    for pose in (truth, start, RigidTransform(random_motion(5).rotation, truth.translation)):
+    for pose in (truth, start, RigidTransform(random_motion(5).rotation.numpy(), truth.translation)):
         finish = finish_pose(pair, pose)
         fits = pair.fit(pose), finish.fit
         before, after = (each.surface_score if pair.dense else each.score for each in fits)
@@ -144,9 +145,11 @@ def test_noise_that_hides_the_surface_is_not_taken_for_one() -> None:
 
 def test_the_best_finish_is_the_answer_and_all_else_its_rivals() -> None:
     pair, truth, start = framed(*independent("chair", 300))
-    away = RigidTransform(random_motion(5).rotation, truth.translation)
+    away = RigidTransform(random_motion(5).rotation.numpy(), truth.translation)
     worse, better = (Finish(pair.fit(pose), SURFACES) for pose in (away, truth))
-    rest = pair.rank(RigidTransform.stack([start, RigidTransform(random_motion(6).rotation, truth.translation)]))
+    rest = pair.rank(
+        RigidTransform.stack([start, RigidTransform(random_motion(6).rotation.numpy(), truth.translation)])
+    )
     best, rivals = choose([worse, better], rest)
     assert best is better
     assert len(rivals.scores) == 2  # the start is the answer's own

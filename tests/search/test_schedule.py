@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ from deepume.search.pair import CloudPair
 from deepume.search.policy import Effort
 from deepume.search.proposals.proposal import Detail, Proposal
 from deepume.search.schedule import PROPOSALS, leaves_doubt, rank_proposals, search_pair
-from framed_pairs import frame, move_and_frame
+from framed_pairs import as_arrays, frame, move_and_frame
 from strategies import generator, random_cloud, random_motion, worst
 
 LATER = ("spread frames", "learned poses", "even rotations")
@@ -80,7 +81,7 @@ def test_more_effort_never_finds_a_worse_score() -> None:
 def test_a_proposal_is_added_in_one_place() -> None:
     source, target, motion = clouds("chair", 150)
     pair, truth = move_and_frame(source, motion.inverse().apply(target), motion)
-    astray = Proposal("astray", lambda pair, _: random_motion(8, 1), Detail.WHOLE)
+    astray = Proposal("astray", lambda pair, _: as_arrays(random_motion(8, 1)), Detail.WHOLE)
     assert rotation_error_deg(search_pair(pair, proposals=[astray]).finish.fit.pose, truth) > 10
     oracle = Proposal("the truth", lambda pair, _: truth[None], Detail.WHOLE)
     for added in (oracle, replace(oracle, detail=Detail.COARSE)):
@@ -101,13 +102,13 @@ def test_a_rival_that_fits_as_well_is_a_doubt_that_spread_frames_may_resolve() -
     source, target, motion = clouds("body", 1000)
     pair, truth = move_and_frame(source, motion.inverse().apply(target), motion)
     spread, _, even = PROPOSALS[1:]
-    single = Ranking(truth[None], torch.tensor([1.0], dtype=torch.float64))
+    single = Ranking(truth[None], np.array([1.0]))
     assert not leaves_doubt(pair, single, spread)
     rivals = RigidTransform.stack([truth, truth])
-    close = Ranking(rivals, torch.tensor([1.0, 1.05], dtype=torch.float64))
+    close = Ranking(rivals, np.array([1.0, 1.05]))
     assert leaves_doubt(pair, close, spread)
     assert not leaves_doubt(pair, close, even)
-    assert not leaves_doubt(pair, Ranking(rivals, torch.tensor([1.0, 2.0], dtype=torch.float64)), spread)
+    assert not leaves_doubt(pair, Ranking(rivals, np.array([1.0, 2.0])), spread)
 
 
 def test_a_density_gradient_does_not_lead_astray() -> None:
@@ -142,8 +143,8 @@ def test_the_callers_pose_is_a_hypothesis_whoever_is_called_source(n: int, m: in
     framed = frame(
         shape.sample(n, generator=generator(1)), motion.apply(shape.sample(m, generator=generator(2))), Effort.FAST
     )
-    truth = framed.frame.enter(motion)
-    astray = Proposal("astray", lambda pair, _: random_motion(8, 1), Detail.QUICK)
+    truth = framed.frame.enter(as_arrays(motion))
+    astray = Proposal("astray", lambda pair, _: as_arrays(random_motion(8, 1)), Detail.QUICK)
     for given, helps in ((None, False), (truth, True)):
         found = search_pair(framed.pair, given, proposals=[astray]).finish.fit.pose
         assert (float(rotation_error_deg(found, truth)) < 5) == helps

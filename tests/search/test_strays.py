@@ -7,14 +7,13 @@ from deepume import register
 from deepume.datasets import list_families, make_shape
 from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.geometry.neighbors import nearest
-from deepume.geometry.searchable import IndexedCloud
 from deepume.search.pair import find_strays
-from framed_pairs import POLICY, frame
+from framed_pairs import POLICY, frame, index
 from strategies import generator, random_cloud, random_motion, worst
 
 
 def strays(cloud: Tensor) -> Tensor:
-    return find_strays(IndexedCloud(cloud, POLICY.density_neighbors), POLICY.strays)
+    return torch.from_numpy(find_strays(index(cloud), POLICY.strays))
 
 
 def samples(n: int, seed: int, family: str = "chair") -> Tensor:

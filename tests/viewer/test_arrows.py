@@ -30,13 +30,13 @@ def test_moments_turn_with_the_cloud_so_in_the_true_pose_the_arrows_coincide(see
 def test_learned_features_of_one_cloud_twice_are_equal() -> None:
     """Seen in the true pose, where the two clouds coincide."""
     cloud = skewed_cloud(200, seed=1)
-    features = learned_features(make_scene(cloud, cloud), RigidTransform.identity())
+    features = learned_features(make_scene(cloud, cloud), RigidTransform.identity(cloud))
     torch.testing.assert_close(features.source, features.target, atol=1e-4, rtol=1e-3)
     assert float(features.source.std(0).max()) > 0.01
 
 
 def test_every_shown_point_of_a_large_cloud_has_features() -> None:
     cloud = skewed_cloud(DESCRIBED_POINTS + 500, seed=1)
-    features = learned_features(make_scene(cloud, cloud[:300]), RigidTransform.identity())
+    features = learned_features(make_scene(cloud, cloud[:300]), RigidTransform.identity(cloud))
     assert features.source.shape[0] == len(cloud)
     assert features.target.shape[0] == 300

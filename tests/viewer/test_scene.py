@@ -53,7 +53,7 @@ def test_clouds_too_far_apart_are_drawn_nearer_and_others_are_not() -> None:
     assert distant.distance > 90 * FAR
     assert float(distant.start.translation.norm()) == pytest.approx(NEAR)
     close = make_scene(source + offset(2 * radius), target)
-    torch.testing.assert_close(close.start.matrix, close.place(RigidTransform.identity()).matrix)
+    torch.testing.assert_close(close.start.matrix, close.place(RigidTransform.identity(close.local_source)).matrix)
 
 
 def test_large_clouds_are_thinned_and_residuals_are_measured_to_all_points() -> None:
@@ -61,7 +61,7 @@ def test_large_clouds_are_thinned_and_residuals_are_measured_to_all_points() -> 
     scene = make_scene(source, target, shown=50)
     assert (len(scene.source), len(scene.target), scene.source_size) == (50, 50, 300)
     expected = torch.cdist(scene.source, target).amin(-1)
-    torch.testing.assert_close(scene.residuals(RigidTransform.identity()), expected)
+    torch.testing.assert_close(scene.residuals(RigidTransform.identity(scene.local_source)), expected)
 
 
 def test_points_that_are_not_finite_are_left_out() -> None:

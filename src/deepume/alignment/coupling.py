@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
 
 from deepume.geometry.rotation import solve_motion
 from deepume.geometry.searchable import IndexedCloud
@@ -61,7 +60,7 @@ def couple_points(
         for _ in range(settings.steps):
             before = state.pose
             state, scaling = _step(source, target, links, state, scaling, settings)
-            if float((state.pose.matrix - before.matrix).abs().max()) < settings.tolerance:
+            if np.abs(state.pose.matrix - before.matrix).max() < settings.tolerance:
                 break
     return state
 
@@ -92,8 +91,8 @@ def link_points(source: IndexedCloud, target: IndexedCloud, pose: RigidTransform
     from scipy.sparse import coo_array
 
     shape = len(source.points), len(target.points)
-    forward = target.k_nearest(pose.apply(source.points), min(neighbors, shape[1])).indices.numpy()
-    backward = source.k_nearest(pose.inverse().apply(target.points), min(neighbors, shape[0])).indices.numpy()
+    forward = target.k_nearest(pose.apply(source.points), min(neighbors, shape[1])).indices
+    backward = source.k_nearest(pose.inverse().apply(target.points), min(neighbors, shape[0])).indices
     rows = np.concatenate([np.repeat(np.arange(shape[0]), forward.shape[1]), backward.ravel()])
     columns = np.concatenate([forward.ravel(), np.repeat(np.arange(shape[1]), backward.shape[1])])
     either = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
@@ -109,7 +108,7 @@ def _step(
     settings: CouplingSettings,
 ) -> tuple[Coupling, np.ndarray]:
     """Partners by the pose and the variance at hand, then pose and variance by the partners."""
-    moved, fixed = state.pose.apply(source.points).numpy(), target.points.numpy()
+    moved, fixed = state.pose.apply(source.points), target.points
     offsets = moved.take(links.rows, 0) - fixed.take(links.columns, 0)
     squares = np.einsum("ij,ij->i", offsets, offsets)
     nearest = np.minimum.reduceat(squares, links.starts[:-1])
@@ -121,8 +120,8 @@ def _step(
     coupled = links.matrix(shares)
     weights = coupled.sum(1)
     partners = (coupled @ fixed) * _invert(weights)[:, None]
-    ahead = torch.from_numpy(moved + settings.overshoot * (partners - moved))
-    pose = solve_motion(source.points, ahead, torch.from_numpy(weights))
+    ahead = moved + settings.overshoot * (partners - moved)
+    pose = solve_motion(source.points, ahead, weights)
     return Coupling(pose, max(float(shares @ squares / weights.sum()) / 3, 1e-18)), scaling
 
 

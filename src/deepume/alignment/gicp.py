@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from deepume.alignment.nearest_points import refine_icp
+from deepume.arrays import Array, as_like, namespace, to_doubles
 from deepume.geometry.clouds import center, centroid, rms_radius
 from deepume.geometry.frames import NORMAL_NEIGHBORS
 from deepume.geometry.rotation import middle_pose
@@ -47,26 +46,27 @@ def refine_gicp(
     # Its steps turn about the origin: only with the clouds there does the path not depend on where they lie.
     source_origin, target_origin = _shift(centroid(source)), _shift(centroid(target))
     matrices = (target_origin.inverse() @ target_from_source @ source_origin).matrix
-    starts = matrices.reshape(-1, *matrices.shape[-3:])
-    sources, targets = (
-        center(cloud).detach().to("cpu", torch.float64).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target)
-    )
+    starts = to_doubles(matrices).reshape(-1, *matrices.shape[-3:])
+    sources, targets = (to_doubles(center(cloud)).reshape(-1, *cloud.shape[-2:]) for cloud in (source, target))
     refined = [_refine_pair(*pair, settings) for pair in zip(sources, targets, starts, strict=True)]
-    rotations, translations = (
-        torch.stack(parts) for parts in zip(*((x.rotation, x.translation) for x in refined), strict=True)
-    )
-    pose = RigidTransform(rotations.reshape(*matrices.shape[:-2], 3, 3), translations.reshape(*matrices.shape[:-2], 3))
+    rotations = np.stack([each.rotation for each in refined]).reshape(*matrices.shape[:-2], 3, 3)
+    translations = np.stack([each.translation for each in refined]).reshape(*matrices.shape[:-2], 3)
+    pose = RigidTransform(as_like(rotations, matrices), as_like(translations, matrices))
     return target_origin @ pose @ source_origin.inverse()
 
 
-def _shift(step: Float[Tensor, "*batch 3"]) -> RigidTransform:
+def _shift(step: Float[Array, "*batch 3"]) -> RigidTransform:
     """Translations ``(*batch, 1)``, with an axis for hypotheses."""
-    eye = torch.eye(3, dtype=step.dtype, device=step.device)
-    return RigidTransform(eye.expand(*step.shape[:-1], 1, 3, 3), step.unsqueeze(-2))
+    xp = namespace(step)
+    eye = xp.broadcast_to(as_like(np.eye(3), step), (*step.shape[:-1], 1, 3, 3))
+    return RigidTransform(eye, step[..., None, :])
 
 
 def _refine_pair(
-    source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], starts: Float[Tensor, "K 4 4"], settings: GicpSettings
+    source: Float[np.ndarray, "N 3"],
+    target: Float[np.ndarray, "M 3"],
+    starts: Float[np.ndarray, "K 4 4"],
+    settings: GicpSettings,
 ) -> RigidTransform:
     """All poses of one pair; partners are looked for in one cloud, which must not depend on who is called source."""
     moving, fixed = (IndexedCloud(cloud, normal_neighbors=settings.neighbors) for cloud in (source, target))
@@ -106,12 +106,12 @@ def _align(moving: IndexedCloud, fixed: IndexedCloud, starts: RigidTransform, se
             rotation_epsilon=settings.tolerance,
             translation_epsilon=settings.tolerance * spacing,
         ).T_target_source
-        for start in starts.matrix.numpy(force=True).astype(np.float64)
+        for start in starts.matrix
     ]
-    matrices = torch.from_numpy(np.stack(found)).to(starts.rotation)
+    matrices = np.stack(found)
     return RigidTransform(_tidy_rotation(matrices[:, :3, :3]), matrices[:, :3, 3])
 
 
-def _tidy_rotation(matrix: Float[Tensor, "K 3 3"]) -> Float[Tensor, "K 3 3"]:
+def _tidy_rotation(matrix: Float[np.ndarray, "K 3 3"]) -> Float[np.ndarray, "K 3 3"]:
     """The nearest rotation of a product of rotations: one step of Newton's removes the rounding, faster than SVD."""
     return 1.5 * matrix - 0.5 * matrix @ matrix.mT @ matrix

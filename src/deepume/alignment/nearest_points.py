@@ -7,15 +7,15 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from deepume.alignment.score import Side
+from deepume.arrays import Array, as_like, namespace, smallest_number
 from deepume.geometry.clouds import rms_radius, subsample_farthest
 from deepume.geometry.rotation import solve_motion
 from deepume.geometry.searchable import Searchable, TensorCloud
-from deepume.transform import RigidTransform, Source, Target, rotation_from_vector
+from deepume.transform import Points, RigidTransform, Source, Target, rotation_from_vector
 
 
 class Residual(StrEnum):
@@ -61,10 +61,10 @@ class IcpSettings:
 
 
 class _Pairs(NamedTuple):
-    source: Float[Tensor, "*batch P 3"]
-    target: Float[Tensor, "*batch P 3"]
-    normals: Float[Tensor, "*batch P 3"] | None
-    weights: Float[Tensor, "*batch P"]
+    source: Float[Array, "*batch P 3"]
+    target: Float[Array, "*batch P 3"]
+    normals: Float[Array, "*batch P 3"] | None
+    weights: Float[Array, "*batch P"]
 
 
 def refine_icp(
@@ -85,7 +85,7 @@ def align_nearest(
 ) -> RigidTransform:
     """:func:`refine_icp` of clouds whose trees, where they have one, are at hand."""
     search = _Search(source, target, settings)
-    active = torch.ones(poses.rotation.shape[:-2], dtype=torch.bool, device=source.points.device)
+    active = namespace(poses.rotation).ones_like(poses.rotation[..., 0, 0]) > 0
     for _ in range(settings.iterations):
         moved = _step(search.pairs(poses), poses, settings)
         moves = search.change(poses, moved) > settings.tolerance
@@ -126,13 +126,13 @@ class _Search:
         return _join(forward, self._pairs_of_target(Side(self.target_queries, self.source, poses.inverse())))
 
     def _pairs_of_source(self, side: Side[Searchable]) -> _Pairs:
-        source = side.moving.points.expand(side.moved.shape)
+        source = _spread(side.moving.points, side)
         normals = side.at_partners(self.target.normals) if self._by_planes else None
         return _Pairs(source, side.partner_points, normals, self._weights(side.partners.distances))
 
     def _pairs_of_target(self, side: Side[Searchable]) -> _Pairs:
-        target = side.moving.points.expand(side.moved.shape)
-        normals = self._target_normals.expand(side.moved.shape) if self._by_planes else None
+        target = _spread(side.moving.points, side)
+        normals = _spread(self._target_normals, side) if self._by_planes else None
         return _Pairs(side.partner_points, target, normals, self._weights(side.partners.distances))
 
     @property
@@ -140,51 +140,60 @@ class _Search:
         return self.settings.residual is Residual.PLANE
 
     @cached_property
-    def _target_normals(self) -> Float[Tensor, "*batch N 3"]:
+    def _target_normals(self) -> Float[Array, "*batch N 3"]:
         """Normals of the whole target at those of its points that look for a partner."""
         queries = self.target_queries
         if queries is self.target:
             return self.target.normals
         return self.target.take(self.target.normals, self.target.nearest(queries.points).indices)
 
-    def change(self, before: RigidTransform, after: RigidTransform) -> Float[Tensor, "*batch"]:
+    def change(self, before: RigidTransform, after: RigidTransform) -> Float[Array, "*batch"]:
         """How far poses moved: the largest entry of the rotation, and of the source's centroid in sizes of the target.
 
         The translation itself would not do: it depends on where the origin is.
         """
-        middle = self.source.points.mean(-2, keepdim=True)
-        size = rms_radius(self.target.points)
-        carried = (after.apply(middle) - before.apply(middle)).abs().amax((-2, -1)) / size
-        return torch.maximum((after.rotation - before.rotation).abs().amax((-2, -1)), carried)
+        xp = namespace(self.source.points)
+        middle = self.source.points.mean(-2)[..., None, :]
+        carried = xp.max(xp.abs(after.apply(middle) - before.apply(middle)), axis=(-2, -1))
+        turned = xp.max(xp.abs(after.rotation - before.rotation), axis=(-2, -1))
+        return xp.maximum(turned, carried / rms_radius(self.target.points))
 
-    def _weights(self, distances: Float[Tensor, "*batch N"]) -> Float[Tensor, "*batch N"]:
+    def _weights(self, distances: Float[Array, "*batch N"]) -> Float[Array, "*batch N"]:
         weights = kernel_weights(distances, self.settings.kernel)
         if self.settings.kept < 1:
-            weights = weights * (distances <= distances.quantile(self.settings.kept, -1, keepdim=True))
-        return weights / weights.sum(-1, keepdim=True)
+            limit = namespace(distances).quantile(distances, self.settings.kept, -1)[..., None]
+            weights = weights * (distances <= limit)
+        return weights / weights.sum(-1)[..., None]
+
+
+def _spread(values: Float[Array, "... N 3"], side: Side[Searchable]) -> Points:
+    """Values of the moving cloud, the same for every pose."""
+    return namespace(values).broadcast_to(values, side.moved.shape)
 
 
 def _join(forward: _Pairs, backward: _Pairs) -> _Pairs:
-    normals = None
+    xp, normals = namespace(forward.source), None
     if forward.normals is not None and backward.normals is not None:
-        normals = torch.cat([forward.normals, backward.normals], -2)
+        normals = xp.concat([forward.normals, backward.normals], axis=-2)
     return _Pairs(
-        torch.cat([forward.source, backward.source], -2),
-        torch.cat([forward.target, backward.target], -2),
+        xp.concat([forward.source, backward.source], axis=-2),
+        xp.concat([forward.target, backward.target], axis=-2),
         normals,
-        torch.cat([forward.weights, backward.weights], -1),
+        xp.concat([forward.weights, backward.weights], axis=-1),
     )
 
 
-def kernel_weights(distances: Float[Tensor, "*batch N"], kernel: Kernel) -> Float[Tensor, "*batch N"]:
+def kernel_weights(distances: Float[Array, "*batch N"], kernel: Kernel) -> Float[Array, "*batch N"]:
     """Weight of each pair; the scale is the median distance of its own pose."""
+    xp = namespace(distances)
     if kernel is Kernel.LEAST_SQUARES:
-        return torch.ones_like(distances)
-    median = distances.median(-1, keepdim=True).values.clamp_min(torch.finfo(distances.dtype).tiny)
+        return xp.ones_like(distances)
+    middle = (distances.shape[-1] - 1) // 2
+    median = xp.clip(xp.sort(distances, axis=-1)[..., middle : middle + 1], min=smallest_number(distances))
     relative = distances / median
     if kernel is Kernel.HUBER:
-        return 1 / relative.clamp_min(1)
-    return 1 / (1 + relative.square()).square()
+        return 1 / xp.clip(relative, min=1)
+    return 1 / (1 + relative * relative) ** 2
 
 
 def _step(pairs: _Pairs, pose: RigidTransform, settings: IcpSettings) -> RigidTransform:
@@ -197,19 +206,19 @@ def _plane_step(pairs: _Pairs, pose: RigidTransform, allow_scale: bool) -> Rigid
     """One Gauss-Newton step on ``(moved - target) . normal``: a shift, and a small turn (and scale) in place."""
     assert pairs.normals is not None
     moved = pose.apply(pairs.source)
-    middle = moved.mean(-2)
-    arms = moved - middle.unsqueeze(-2)
-    columns = [torch.linalg.cross(arms, pairs.normals), pairs.normals]
-    columns += [(arms * pairs.normals).sum(-1, keepdim=True)] if allow_scale else []
-    jacobian = torch.cat(columns, -1)
-    errors = ((moved - pairs.target) * pairs.normals).sum(-1, keepdim=True)
-    weighted = pairs.weights.unsqueeze(-1) * jacobian
+    xp, middle = namespace(moved), moved.mean(-2)
+    arms = moved - middle[..., None, :]
+    columns = [xp.linalg.cross(arms, pairs.normals), pairs.normals]
+    columns += [(arms * pairs.normals).sum(-1)[..., None]] if allow_scale else []
+    jacobian = xp.concat(columns, axis=-1)
+    errors = ((moved - pairs.target) * pairs.normals).sum(-1)[..., None]
+    weighted = pairs.weights[..., None] * jacobian
     normal_matrix = weighted.mT @ jacobian
     # A plane slides on itself: without damping its normal equations are singular.
-    damping = 1e-9 * normal_matrix.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]
-    eye = torch.eye(jacobian.shape[-1], dtype=moved.dtype, device=moved.device)
-    twist = -torch.linalg.solve(normal_matrix + damping * eye, weighted.mT @ errors).squeeze(-1)
+    damping = 1e-9 * xp.linalg.trace(normal_matrix)[..., None, None]
+    eye = as_like(np.eye(jacobian.shape[-1]), moved)
+    twist = -xp.linalg.solve(normal_matrix + damping * eye, weighted.mT @ errors).squeeze(-1)
     # Empty without a scale, and the sum of nothing is 0.
-    scale, rotation = twist[..., 6:].sum(-1).exp(), rotation_from_vector(twist[..., :3])
-    carried = scale.unsqueeze(-1) * (rotation @ middle.unsqueeze(-1)).squeeze(-1)
+    scale, rotation = xp.exp(twist[..., 6:].sum(-1)), rotation_from_vector(twist[..., :3])
+    carried = scale[..., None] * (rotation @ middle[..., None]).squeeze(-1)
     return RigidTransform(rotation, middle + twist[..., 3:6] - carried, scale) @ pose

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from deepume.geometry.clouds import centroid, rms_radius
 from deepume.geometry.frames import principal_frame
-from deepume.geometry.polynomials import Monomials, make_monomials
+from deepume.geometry.moments import Monomials, make_monomials
 from deepume.transform import (
     Points,
     RigidTransform,

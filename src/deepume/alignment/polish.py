@@ -28,7 +28,7 @@ def polish(source: Source, target: Target, poses: RigidTransform, *, allow_scale
         poses = keep_better(source, target, poses, refined, NEAREST)
     if sparse:
         return poses
-    if allow_scale or source.device.type != "cpu":
+    if allow_scale or str(source.device) != "cpu":
         refined = refine_icp(source, target, poses, replace(PLANE_ICP, allow_scale=allow_scale))
     else:
         refined = refine_gicp(source, target, poses)
@@ -45,5 +45,6 @@ def keep_better(
 ) -> RigidTransform:
     """The refined poses where their score improved, the start elsewhere."""
     scores = score_poses(source, target, RigidTransform.concatenate([start, refined]), measure)
-    before, after = scores.tensor_split(2, -1)
+    count = start.rotation.shape[-3]
+    before, after = scores[..., :count], scores[..., count:]
     return RigidTransform.where(after < before, refined, start)

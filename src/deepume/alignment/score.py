@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
-import torch
+import numpy as np
 from jaxtyping import Bool, Float
-from torch import Tensor
 
+from deepume.arrays import Array, namespace
 from deepume.geometry.neighbors import Neighbors
 from deepume.geometry.searchable import IndexedCloud, Searchable, TensorCloud
 from deepume.geometry.spacing import NEIGHBOR_SPREAD
 from deepume.transform import Points, RigidTransform, Source, Target
 
-Scores = Float[Tensor, "*batch K"]
+Scores = Float[Array, "*batch K"]
 CloudT = TypeVar("CloudT", bound=Searchable)
 
 TRUNCATION = 4.0
@@ -72,24 +72,25 @@ class Side(Generic[CloudT]):
         return self.moved - self.partner_points
 
     @cached_property
-    def off_surface(self) -> Float[Tensor, "*batch N"]:
+    def off_surface(self) -> Float[Array, "*batch N"]:
         """Distances along the normals: root mean square of those at both ends."""
         ends = self.moving.normals @ self.poses.rotation.mT, self.at_partners(self.fixed.normals)
-        along = torch.stack([self.offsets * normals for normals in ends]).sum(-1)
-        return along.square().mean(0).sqrt()
+        first, second = ((self.offsets * normals).sum(-1) for normals in ends)
+        return ((first * first + second * second) / 2) ** 0.5
 
-    def at_partners(self, values: Float[Tensor, "... M 3"]) -> Points:
+    def at_partners(self, values: Float[Array, "... M 3"]) -> Points:
         """Points or normals of the fixed cloud, those of the partners."""
         return self.fixed.take(values, self.partners.indices)
 
-    def distances(self, measure: Measure) -> Float[Tensor, "*batch N"]:
+    def distances(self, measure: Measure) -> Float[Array, "*batch N"]:
         """Distance of every point by a measure, truncated."""
         spacing = self.fixed.spacing[..., None]
         lengths = self.off_surface if measure.along_normals else self.partners.distances
-        spacings = (lengths / spacing).clamp_max(measure.truncation)
+        xp = namespace(lengths)
+        spacings = xp.clip(lengths / spacing, max=measure.truncation)
         if math.isinf(measure.reach):
             return spacings
-        return torch.where(self.partners.distances < measure.reach * spacing, spacings, measure.truncation)
+        return xp.where(self.partners.distances < measure.reach * spacing, spacings, measure.truncation)
 
 
 @dataclass(frozen=True)
@@ -124,17 +125,19 @@ class Fit(Generic[CloudT]):
     def matches(self) -> tuple[Points, Points]:
         """Source and target points, each with its nearest one: first those of the source, then those of the target."""
         forward, backward = self.forward, self.backward
+        xp = namespace(forward.partner_points)
         return (
-            torch.cat([forward.moving.points, backward.partner_points], -2),
-            torch.cat([forward.partner_points, backward.moving.points], -2),
+            xp.concat([forward.moving.points, backward.partner_points], axis=-2),
+            xp.concat([forward.partner_points, backward.moving.points], axis=-2),
         )
 
     @property
-    def distances(self) -> Float[Tensor, "*batch P"]:
+    def distances(self) -> Float[Array, "*batch P"]:
         """How far the two points of each match are from each other."""
-        return torch.cat([self.forward.partners.distances, self.backward.partners.distances], -1)
+        distances = [side.partners.distances for side in self.sides]
+        return namespace(distances[0]).concat(distances, axis=-1)
 
-    def by(self, measure: Measure) -> Tensor:
+    def by(self, measure: Measure) -> Array:
         """Mean of the two mean distances: lower is better, and the same whoever is called source."""
         return (self.forward.distances(measure).mean(-1) + self.backward.distances(measure).mean(-1)) / 2
 
@@ -149,20 +152,19 @@ class Fit(Generic[CloudT]):
         return float(self.by(SURFACE))
 
 
-def each_cloud_half(source: IndexedCloud, target: IndexedCloud) -> Float[Tensor, "P"]:
+def each_cloud_half(source: IndexedCloud, target: IndexedCloud) -> Float[Array, "P"]:
     """Weights of matches with which both clouds count the same, whatever their sizes."""
-    sizes = len(source.points), len(target.points)
-    return torch.cat([torch.full((size,), 1 / size, dtype=torch.float64) for size in sizes])
+    return np.concat([np.full(size, 1 / size) for size in (len(source.points), len(target.points))])
 
 
-def local_distances(side: Side[IndexedCloud]) -> Float[Tensor, "N"]:
+def local_distances(side: Side[IndexedCloud]) -> Float[Array, "N"]:
     """Distances to the partners in spacings of the fixed cloud at that place."""
     return side.partners.distances / side.fixed.local_spacing[side.partners.indices]
 
 
 def unmatched_share(side: Side[IndexedCloud], spacings: float) -> float:
     """Share of the points that have no counterpart: none within so many local spacings of the other cloud."""
-    return float((local_distances(side) > spacings).double().mean())
+    return float((local_distances(side) > spacings).mean())
 
 
 def score_poses(source: Source, target: Target, poses: RigidTransform, measure: Measure = NEAREST) -> Scores:
@@ -183,6 +185,6 @@ def chance_of(points: int) -> float:
     return 3 * NEIGHBOR_SPREAD * (2 / points) ** 0.5
 
 
-def explains_as_well(scores: Scores, chance: float) -> Bool[Tensor, "*batch K"]:
+def explains_as_well(scores: Scores, chance: float) -> Bool[Array, "*batch K"]:
     """True where a score exceeds the first, the best or one to compare with, by no more than chance or rounding."""
     return scores <= scores[..., :1] * (1 + chance) + EXACT_SCORE

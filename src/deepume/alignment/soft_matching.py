@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from deepume.alignment.score import each_cloud_half
-from deepume.geometry.neighbors import gather_points
 from deepume.geometry.rotation import solve_motion
 from deepume.geometry.searchable import IndexedCloud
 from deepume.transform import RigidTransform
@@ -44,9 +42,9 @@ def match_softly(
         backward = _expect_partners(target, source, pose.inverse(), variance, settings)
         variance = (forward.variance + backward.variance) / 2
         before = pose
-        matches = torch.cat([source.points, backward.points]), torch.cat([forward.points, target.points])
+        matches = np.concat([source.points, backward.points]), np.concat([forward.points, target.points])
         pose = solve_motion(*matches, weights)
-        if float((pose.matrix - before.matrix).abs().max()) < settings.tolerance:
+        if np.abs(pose.matrix - before.matrix).max() < settings.tolerance:
             break
     return pose
 
@@ -54,20 +52,22 @@ def match_softly(
 class _Partners(NamedTuple):
     """Expected partners of one cloud's points in the other."""
 
-    points: Float[Tensor, "N 3"]
+    points: Float[np.ndarray, "N 3"]
     """As far beyond them as the pose is to go."""
-    variance: Float[Tensor, ""]
+    variance: float
     """Mean squared distance to them, for each coordinate."""
 
 
 def _expect_partners(
-    moving: IndexedCloud, fixed: IndexedCloud, pose: RigidTransform, variance: Tensor | None, settings: SoftSettings
+    moving: IndexedCloud, fixed: IndexedCloud, pose: RigidTransform, variance: float | None, settings: SoftSettings
 ) -> _Partners:
     """Means over the nearest points, each as likely as Gaussian noise makes it; at first, of the nearest distances."""
     moved = pose.apply(moving.points)
     distances, rows = fixed.k_nearest(moved, min(settings.neighbors, len(fixed.points)))
-    squares = distances.square()
-    variance = squares[:, 0].mean() / 2 if variance is None else variance
-    likely = torch.softmax(-squares / (2 * variance.clamp_min(1e-18)), -1)
-    points = (likely.unsqueeze(-1) * gather_points(fixed.points, rows)).sum(-2)
-    return _Partners(moved + settings.overshoot * (points - moved), (likely * squares).sum(-1).mean() / 3)
+    squares = distances * distances
+    variance = float(squares[:, 0].mean()) / 2 if variance is None else variance
+    # The nearest one counts 1, however far it is.
+    likely = np.exp((squares[:, :1] - squares) / (2 * max(variance, 1e-18)))
+    likely /= likely.sum(-1, keepdims=True)
+    points = (likely[:, None] @ fixed.points[rows]).squeeze(-2)
+    return _Partners(moved + settings.overshoot * (points - moved), float((likely * squares).sum(-1).mean()) / 3)

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from deepume.arrays import Array, namespace, take_along
 from deepume.errors import CloudShapeError, CloudValueError
 from deepume.geometry.neighbors import squared_distance_factors
 from deepume.transform import Points, Vectors
@@ -55,19 +56,20 @@ def _check_extent(points: Points, name: str) -> None:
         )
 
 
-def centroid(points: Points, weights: Float[Tensor, "*batch N"] | None = None) -> Vectors:
+def centroid(points: Points, weights: Float[Array, "*batch N"] | None = None) -> Vectors:
     """Mean of the points; with weights (of sum 1), their weighted sum."""
-    return points.mean(-2) if weights is None else (weights.unsqueeze(-1) * points).sum(-2)
+    return points.mean(-2) if weights is None else (weights[..., None] * points).sum(-2)
 
 
 def center(points: Points) -> Points:
     """The cloud moved so that its centroid is the origin."""
-    return points - centroid(points).unsqueeze(-2)
+    return points - centroid(points)[..., None, :]
 
 
-def rms_radius(points: Points) -> Float[Tensor, "*batch"]:
+def rms_radius(points: Points) -> Float[Array, "*batch"]:
     """Root mean square distance from the centroid: the size of a cloud, steadier than its farthest point."""
-    return center(points).square().sum(-1).mean(-1).sqrt()
+    offsets = center(points)
+    return (offsets * offsets).sum(-1).mean(-1) ** 0.5
 
 
 def to_unit_sphere(points: Points) -> Points:
@@ -82,7 +84,7 @@ def subsample_random(points: Points, count: int, *, generator: torch.Generator) 
     return _take(points, keys.argsort(-1)[..., :count].to(points.device))
 
 
-def subsample_farthest(points: Points, count: int) -> Float[Tensor, "*batch K 3"]:
+def subsample_farthest(points: Points, count: int) -> Float[Array, "*batch K 3"]:
     """``count`` points spread evenly: each next one is the farthest from those taken.
 
     Starts at the point farthest from the centroid, so the choice moves with the cloud and does not depend on
@@ -93,17 +95,17 @@ def subsample_farthest(points: Points, count: int) -> Float[Tensor, "*batch K 3"
     return _take(points, _farthest_indices(center(points), count))
 
 
-def _farthest_indices(points: Points, count: int) -> Int[Tensor, "*batch count"]:
+def _farthest_indices(points: Points, count: int) -> Int[Array, "*batch count"]:
     """Squared distances as |p|^2 + |q|^2 - 2 p.q, one small product a step: twice as fast as differences."""
-    squares = points.square().sum(-1)
+    xp, squares = namespace(points), (points * points).sum(-1)
     rows, columns = squared_distance_factors(points, points)
-    chosen = [squares.argmax(-1, keepdim=True)]
-    gaps = torch.full_like(squares, torch.inf)
+    chosen = [xp.argmax(squares, axis=-1)[..., None]]
+    gaps = xp.full_like(squares, xp.inf)
     for _ in range(count - 1):
-        distances = (rows @ torch.take_along_dim(columns, chosen[-1].unsqueeze(-1), dim=-2).mT).squeeze(-1)
-        gaps = torch.minimum(gaps, distances)
-        chosen.append(gaps.argmax(-1, keepdim=True))
-    return torch.cat(chosen, -1)
+        distances = (rows @ take_along(columns, chosen[-1][..., None], -2).mT).squeeze(-1)
+        gaps = xp.minimum(gaps, distances)
+        chosen.append(xp.argmax(gaps, axis=-1)[..., None])
+    return xp.concat(chosen, axis=-1)
 
 
 def subsample_voxel(points: Float[Tensor, "N 3"], size: float) -> Float[Tensor, "K 3"]:
@@ -114,5 +116,5 @@ def subsample_voxel(points: Float[Tensor, "N 3"], size: float) -> Float[Tensor, 
     return sums / counts.unsqueeze(-1)
 
 
-def _take(points: Points, indices: Int[Tensor, "*batch K"]) -> Float[Tensor, "*batch K 3"]:
-    return torch.take_along_dim(points, indices.unsqueeze(-1), dim=-2)
+def _take(points: Points, indices: Int[Array, "*batch K"]) -> Float[Array, "*batch K 3"]:
+    return take_along(points, indices[..., None], -2)

@@ -1,15 +1,18 @@
 r"""Moments of invariant features: vectors that turn with the cloud, without any correspondence (UME).
 
 A feature is *invariant* when p in the source and R p in the target have the same value. Its moment then obeys the
-same formula as a point: ``M_target = M_source @ R.mT``.
+same formula as a point: ``M_target = M_source @ R.mT``. Means of monomials of the coordinates are moments, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import product
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepume.transform import Points
@@ -77,3 +80,41 @@ def radial_functions(centers: Float[Tensor, "*batch B"]) -> list[InvariantFuncti
 
 def _bump(middle: Tensor, width: Tensor) -> InvariantFunction:
     return lambda value: torch.exp(-0.5 * ((value - middle.unsqueeze(-1)) / width.unsqueeze(-1)).square())
+
+
+class Monomials(NamedTuple):
+    """Products of powers of the coordinates, K of them for each point."""
+
+    values: Float[Tensor, "*batch N K"]
+    gradients: Float[Tensor, "*batch N 3 K"]
+    laplacians: Float[Tensor, "*batch N K"]
+
+
+def make_monomials(points: Points, degree: int) -> Monomials:
+    """All monomials of degree 1 to ``degree``, in one order whatever the points."""
+    exponents = torch.tensor(_list_exponents(degree), device=points.device)
+    powers = torch.stack([points**k for k in range(degree + 1)], -1)
+    factors, slopes, bends = (
+        [_differentiate(powers[..., axis, :], exponents[:, axis], order) for axis in range(3)] for order in range(3)
+    )
+    x, y, z = factors
+    return Monomials(
+        x * y * z,
+        torch.stack([slopes[0] * y * z, x * slopes[1] * z, x * y * slopes[2]], -2),
+        bends[0] * y * z + x * bends[1] * z + x * y * bends[2],
+    )
+
+
+@cache
+def _list_exponents(degree: int) -> list[tuple[int, ...]]:
+    return [each for each in product(range(degree + 1), repeat=3) if 1 <= sum(each) <= degree]
+
+
+def _differentiate(
+    powers: Float[Tensor, "*batch N P"], exponents: Int[Tensor, "K"], order: int
+) -> Float[Tensor, "*batch N K"]:
+    """A derivative of these powers of a coordinate: ``e (e - 1) ... x^(e - order)``."""
+    factor = torch.ones_like(exponents)
+    for k in range(order):
+        factor = factor * (exponents - k)
+    return factor * powers[..., (exponents - order).clamp_min(0)]

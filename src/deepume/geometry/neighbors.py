@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from deepume.arrays import Array, namespace
 from deepume.transform import Source, Target
 
 BLOCK_ELEMENTS = 1 << 22
@@ -34,9 +35,9 @@ HAS_TRITON = find_spec("triton") is not None
 class Neighbors(NamedTuple):
     """Nearest points of a cloud, for each query, nearest first."""
 
-    distances: Float[Tensor, "*batch"]
+    distances: Float[Array, "*batch"]
     """Euclidean distances, differentiable in both clouds."""
-    indices: Int[Tensor, "*batch"]
+    indices: Int[Array, "*batch"]
     """Positions in the cloud that was searched."""
 
 
@@ -97,11 +98,12 @@ def _common_batch(queries: Float[Tensor, "*#batch N 3"], points: Float[Tensor, "
     return batches[0] if batches[0] == batches[1] else torch.broadcast_shapes(*batches)
 
 
-def squared_distance_factors(source: Source, target: Target) -> tuple[Tensor, Tensor]:
+def squared_distance_factors(source: Source, target: Target) -> tuple[Array, Array]:
     """Five columns for each point such that the product of two rows is the squared distance of their points."""
-    ones = torch.ones_like(source[..., :1]), torch.ones_like(target[..., :1])
-    rows = torch.cat([-2 * source, source.square().sum(-1, keepdim=True), ones[0]], -1)
-    columns = torch.cat([target, ones[1], target.square().sum(-1, keepdim=True)], -1)
+    xp = namespace(source)
+    ones = xp.ones_like(source[..., :1]), xp.ones_like(target[..., :1])
+    rows = xp.concat([-2 * source, (source * source).sum(-1)[..., None], ones[0]], axis=-1)
+    columns = xp.concat([target, ones[1], (target * target).sum(-1)[..., None]], axis=-1)
     return rows, columns
 
 

@@ -10,10 +10,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
-from torch import Tensor
 
+from deepume.arrays import Array
 from deepume.geometry.clouds import center, subsample_farthest
 from deepume.geometry.frames import NORMAL_NEIGHBORS, Frame, local_normals, principal_frame
 from deepume.geometry.neighbors import Neighbors, gather_points, nearest
@@ -28,7 +27,7 @@ class Searchable(ABC):
 
     @cached_property
     @abstractmethod
-    def spacing(self) -> Tensor:
+    def spacing(self) -> Array:
         """Expected distance to the nearest point of another sampling of the same surface."""
 
     @cached_property
@@ -41,7 +40,7 @@ class Searchable(ABC):
         """The nearest point of each query."""
 
     @abstractmethod
-    def take(self, values: Points, rows: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows 3"]:
+    def take(self, values: Points, rows: Int[Array, "*rows"]) -> Float[Array, "*rows 3"]:
         """Those of its points, or of what belongs to them, that stand in the given rows."""
 
 
@@ -54,10 +53,10 @@ class TensorCloud(Searchable):
     @classmethod
     def for_poses(cls, points: Points) -> TensorCloud:
         """With one more batch axis, for several poses of each cloud."""
-        return cls(points.unsqueeze(-3))
+        return cls(points[..., None, :, :])
 
     @cached_property
-    def spacing(self) -> Float[Tensor, "*batch"]:
+    def spacing(self) -> Float[Array, "*batch"]:
         """Mean distance to the nearest other point, kept above rounding."""
         return sampling_distance(self.points)
 
@@ -70,9 +69,9 @@ class TensorCloud(Searchable):
         """The nearest point of each query."""
         return nearest(queries, self.points)
 
-    def take(self, values: Points, rows: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows 3"]:
+    def take(self, values: Points, rows: Int[Array, "*rows"]) -> Float[Array, "*rows 3"]:
         """Those of its points, or of what belongs to them, that stand in the given rows."""
-        return gather_points(values, rows.unsqueeze(-1)).squeeze(-2)
+        return gather_points(values, rows[..., None]).squeeze(-2)
 
 
 class PackedCloud(NamedTuple):
@@ -84,7 +83,7 @@ class PackedCloud(NamedTuple):
     """Finds nearest points."""
 
 
-Thinning = Callable[["IndexedCloud", int], Float[Tensor, "K 3"]]
+Thinning = Callable[["IndexedCloud", int], Float[np.ndarray, "K 3"]]
 """Takes so many of a cloud's points."""
 
 
@@ -92,7 +91,7 @@ Thinning = Callable[["IndexedCloud", int], Float[Tensor, "K 3"]]
 class IndexedCloud(Searchable):
     """One cloud in double precision on CPU, with a tree; all else is computed when it is first needed."""
 
-    points: Float[Tensor, "N 3"]
+    points: Float[np.ndarray, "N 3"]
     neighborhood: int = NORMAL_NEIGHBORS
     """Points, each point itself included, that tell how densely the cloud is sampled there."""
     normal_neighbors: int = NORMAL_NEIGHBORS
@@ -114,7 +113,7 @@ class IndexedCloud(Searchable):
         """The cloud with its tree."""
         import small_gicp  # compiled, and only needed where a pose is sought on CPU
 
-        cloud = small_gicp.PointCloud(self.points.numpy(force=True).astype(np.float64))
+        cloud = small_gicp.PointCloud(self.points)
         return PackedCloud(cloud, small_gicp.KdTree(cloud))
 
     @cached_property
@@ -125,20 +124,18 @@ class IndexedCloud(Searchable):
         small_gicp.estimate_normals_covariances(*self.packed, self.normal_neighbors)
         return self.packed
 
-    def k_nearest(self, queries: Float[Tensor, "*batch M 3"], k: int) -> Neighbors:
+    def k_nearest(self, queries: Float[np.ndarray, "*batch M 3"], k: int) -> Neighbors:
         """As :func:`deepume.geometry.neighbors.k_nearest`, with the tree at hand."""
-        rows, squares = self.packed.tree.batch_knn_search(queries.reshape(-1, 3).numpy(), k)
+        rows, squares = self.packed.tree.batch_knn_search(queries.reshape(-1, 3), k)
         shape = (*queries.shape[:-1], k)
-        return Neighbors(
-            torch.from_numpy(squares).sqrt().reshape(shape), torch.from_numpy(rows.view(np.int64)).reshape(shape)
-        )
+        return Neighbors(np.sqrt(squares).reshape(shape), rows.view(np.int64).reshape(shape))
 
     def nearest(self, queries: Points) -> Neighbors:
         """As :func:`deepume.geometry.neighbors.nearest`, with the tree at hand."""
         distances, rows = self.k_nearest(queries, 1)
         return Neighbors(distances.squeeze(-1), rows.squeeze(-1))
 
-    def take(self, values: Points, rows: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows 3"]:
+    def take(self, values: Points, rows: Int[np.ndarray, "*rows"]) -> Float[np.ndarray, "*rows 3"]:
         """Those of its points, or of what belongs to them, that stand in the given rows."""
         return values[rows]
 
@@ -148,22 +145,22 @@ class IndexedCloud(Searchable):
         return self.k_nearest(self.points, min(self.neighborhood, len(self.points)))
 
     @cached_property
-    def spacing(self) -> Float[Tensor, ""]:
+    def spacing(self) -> Float[Array, ""]:
         """Mean distance to the nearest other point, kept above rounding."""
-        return torch.maximum(self.neighbors.distances[:, 1].mean(), 1e-9 * self.points.abs().max())
+        return np.maximum(self.neighbors.distances[:, 1].mean(), 1e-9 * np.abs(self.points).max())
 
     @cached_property
-    def local_spacing(self) -> Float[Tensor, "N"]:
+    def local_spacing(self) -> Float[np.ndarray, "N"]:
         """The spacing around each point, from the distance to its last neighbor: whatever the density elsewhere."""
         last = self.neighbors.distances.shape[-1] - 1
         # The mean distance to the k-th neighbor on a surface is Gamma(k + 1/2) / Gamma(k) times a length.
         growth = math.gamma(last + 0.5) / math.gamma(last) / math.gamma(1.5)
-        return torch.maximum(self.neighbors.distances[:, -1] / growth, 1e-9 * self.points.abs().max())
+        return np.maximum(self.neighbors.distances[:, -1] / growth, 1e-9 * np.abs(self.points).max())
 
     @cached_property
-    def normals(self) -> Float[Tensor, "N 3"]:
+    def normals(self) -> Float[np.ndarray, "N 3"]:
         """Unit normal at each point, of arbitrary sign."""
-        return torch.from_numpy(self.described.cloud.normals()[:, :3])
+        return self.described.cloud.normals()[:, :3]
 
     @cached_property
     def frame(self) -> Frame:
@@ -171,23 +168,23 @@ class IndexedCloud(Searchable):
         return principal_frame(self.points)
 
     @cached_property
-    def _order_by_radius(self) -> Int[Tensor, "N"]:
-        return center(self.points).square().sum(-1).argsort(stable=True)
+    def _order_by_radius(self) -> Int[np.ndarray, "N"]:
+        return np.argsort((center(self.points) ** 2).sum(-1), stable=True)
 
-    def rows_by_radius(self, count: int) -> Int[Tensor, "K"]:
+    def rows_by_radius(self, count: int) -> Int[np.ndarray, "K"]:
         """At most ``count`` rows, evenly spaced in the order of the distance from the centroid.
 
         The choice turns with the cloud, does not depend on the order of the points, and costs one sort.
         """
-        steps = torch.linspace(0, len(self.points) - 1, min(count, len(self.points)), dtype=torch.float64)
-        return self._order_by_radius[steps.round().long()]
+        steps = np.linspace(0, len(self.points) - 1, min(count, len(self.points)))
+        return self._order_by_radius[steps.round().astype(int)]
 
 
-def thin_by_radius(cloud: IndexedCloud, count: int) -> Float[Tensor, "K 3"]:
+def thin_by_radius(cloud: IndexedCloud, count: int) -> Float[np.ndarray, "K 3"]:
     """``count`` of the points, at distances from the centroid as they come."""
     return cloud.points[cloud.rows_by_radius(count)]
 
 
-def thin_evenly(cloud: IndexedCloud, count: int) -> Float[Tensor, "K 3"]:
+def thin_evenly(cloud: IndexedCloud, count: int) -> Float[np.ndarray, "K 3"]:
     """``count`` of the points, evenly spread whatever the density."""
     return subsample_farthest(cloud.points, count)

@@ -10,8 +10,8 @@ import numpy as np
 
 from deepume.errors import FileFormatError
 from deepume.io.contents import Geometry
-from deepume.io.readers.arrays import read_npy, read_npz, write_npy
 from deepume.io.readers.laser import read_e57, read_las, read_mesh
+from deepume.io.readers.numpy_files import read_npy, read_npz, write_npy
 from deepume.io.readers.pcd import read_pcd, write_pcd
 from deepume.io.readers.ply import read_ply, write_ply
 from deepume.io.readers.text import read_text, write_text

@@ -1,7 +1,8 @@
-"""Objects of other libraries, recognized by what they have rather than by what they are."""
+"""Anything to points: arrays, files, and objects of other libraries, known by what they have, not by what they are."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,27 @@ from torch import Tensor
 
 from deepume.errors import CloudShapeError, CloudValueError
 from deepume.io.contents import SAMPLE_POINTS, Geometry, float_rows, merge_scene
+from deepume.io.reading import read_points
 
 ACCEPTED = "Pass an (N, 3) array or tensor, an Open3D or trimesh object, or a file path."
 
 
+def as_points(
+    cloud: object, *, name: str = "source", sample_points: int = SAMPLE_POINTS, seed: int = 0
+) -> Float[Tensor, "N 3"]:
+    """Points from an array, a tensor, nested lists, an Open3D or trimesh object, or a file.
+
+    Doubles, except that a tensor keeps its device and its single or double precision (half becomes single).
+    A mesh gives ``sample_points`` points drawn uniformly by area. ``name`` is what errors call the cloud.
+    Values are not checked here: they may be infinite or not a number.
+    """
+    if isinstance(cloud, str | os.PathLike):
+        return read_points(cloud, sample_points=sample_points, seed=seed)
+    return convert_object(cloud, name=name, sample_points=sample_points, seed=seed)
+
+
 def convert_object(cloud: Any, *, name: str, sample_points: int = SAMPLE_POINTS, seed: int = 0) -> Float[Tensor, "N 3"]:
-    """Points from anything but a path; see :func:`deepume.io.as_points`."""
+    """Points from anything but a path; see :func:`as_points`."""
     if isinstance(cloud, Tensor):
         return _convert_tensor(cloud, name)
     if _has(cloud, "to_legacy"):  # Open3D's tensor classes

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
-from deepume.geometry.neighbors import nearest
+from deepume.arrays import Array, as_like, namespace, to_doubles
 from deepume.geometry.rotation import nearest_rotation
+from deepume.geometry.searchable import IndexedCloud
 from deepume.methods.entry import Claim, MethodEntry
 from deepume.methods.pairwise import stack_results
 from deepume.result import Registration
@@ -32,9 +31,9 @@ class Answer(NamedTuple):
     finish: Finish
     poses: RigidTransform
     """The answer and the poses that it has beaten."""
-    scores: Float[Tensor, "K"]
+    scores: Float[np.ndarray, "K"]
     comparison: Comparison
-    features: Float[Tensor, "F"]
+    features: Float[np.ndarray, "F"]
     """What confidence is computed from."""
 
     @property
@@ -64,18 +63,15 @@ class Auto:
         flat = zip(source.reshape(-1, *source.shape[-2:]), target.reshape(-1, *target.shape[-2:]), strict=True)
         return stack_results([self._register(*clouds) for clouds in flat], batch)
 
-    def _register(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> Registration:
-        with torch.inference_mode():  # a twelfth of the time of small clouds is what autograd would note down
-            answer = self.answer(source, target)
-            result = conclude(answer)
-            if answer.framed.has_strays:
-                source, target = (cloud.to(result.score) for cloud in (source, target))
-                residuals = nearest(result.target_from_source.apply(source), target).distances
-                result = replace(result, residuals=residuals)
+    def _register(self, source: Float[Array, "N 3"], target: Float[Array, "M 3"]) -> Registration:
+        answer = self.answer(source, target)
+        result = conclude(answer)
+        if answer.framed.has_strays:
+            moved = result.target_from_source.apply(to_doubles(source))
+            result = replace(result, residuals=IndexedCloud(to_doubles(target)).nearest(moved).distances)
         return _to_caller(result, source)
 
-    @torch.inference_mode()
-    def answer(self, source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"]) -> Answer:
+    def answer(self, source: Float[Array, "N 3"], target: Float[Array, "M 3"]) -> Answer:
         """What is found and said of one pair, in double precision on CPU."""
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         framed = frame_pair(source, target, self.policy or POLICIES[self.effort])
@@ -83,7 +79,7 @@ class Auto:
         given = None if self.initial is None else framed.frame.enter(self.initial.to(pair.source.points))
         finish, rivals = search_pair(pair, given, deadline)
         poses = RigidTransform.concatenate([finish.fit.pose[None], rivals.poses])
-        scores = torch.cat([rivals.scores.new_tensor([finish.fit.score]), rivals.scores])
+        scores = np.concat([[finish.fit.score], rivals.scores])
         comparison = finish.sampling.compare(pair, finish, poses, scores)
         return Answer(framed, finish, poses, scores, comparison, describe_fit(pair, finish.fit, comparison.lead))
 
@@ -96,31 +92,30 @@ def conclude(answer: Answer) -> Registration:
         answer.poses,
         answer.scores,
         comparison.equivalent,
-        ambiguous=comparison.ambiguous,
+        ambiguous=np.asarray(comparison.ambiguous),
         confidence=probability(answer.features),
         symmetry=comparison.symmetry,
         residuals=finish.fit.forward.partners.distances,
         covariance=finish.sampling.covariance(pair, finish),
-        spacings=torch.stack([pair.source.spacing, pair.target.spacing]),
+        spacings=np.array([pair.source.spacing, pair.target.spacing]),
     )
     return framed.frame.leave_result(inside)
 
 
-def _to_caller(result: Registration, like: Tensor) -> Registration:
-    """The result of one pair in the precision and on the device of its clouds.
-
-    Everything is copied: what inference mode has made cannot take part in anybody's gradient.
-    """
-    copy = partial(torch.Tensor.to, copy=True)
+def _to_caller(result: Registration, like: Array) -> Registration:
+    """The result of one pair as arrays of the kind, the precision and the place of its clouds."""
 
     def pose(motion: RigidTransform) -> RigidTransform:
-        rotation, translation = copy(motion.rotation, like), copy(motion.translation, like)
-        return RigidTransform(rotation if like.dtype == torch.float64 else nearest_rotation(rotation), translation)
+        moved = motion.to(like)
+        rotation = moved.rotation if like.dtype == namespace(like).float64 else nearest_rotation(moved.rotation)
+        return RigidTransform(rotation, moved.translation)
 
-    def value(tensor: Tensor) -> Tensor:
-        return copy(tensor, like.device if tensor.dtype == torch.bool else like)
+    def value(array: np.ndarray) -> Array:
+        number = np.asarray(array)
+        return as_like(number, like > 0 if number.dtype == bool else like)
 
-    symmetry = None if result.symmetry is None else replace(result.symmetry, axes=result.symmetry.axes.clone())
+    axes = None if result.symmetry is None else as_like(result.symmetry.axes, pose(RigidTransform.identity()).scale)
+    symmetry = result.symmetry and replace(result.symmetry, axes=axes)
     return replace(result.convert(pose, value), symmetry=symmetry)
 
 

@@ -10,6 +10,7 @@ import torch
 from deepume.alignment.noisy_copies import refine_copy
 from deepume.alignment.ranking import best_distinct, is_distinct, rank_hypotheses
 from deepume.alignment.score import chance_of, explains_as_well, score_poses
+from deepume.arrays import as_like
 from deepume.geometry.clouds import subsample_farthest
 from deepume.geometry.frames import axis_exchanges
 from deepume.methods.entry import Claim, MethodEntry
@@ -66,7 +67,7 @@ def search_frames(network: DeepUME, source: Source, target: Target) -> RigidTran
     where both clouds hold the same points, though, nothing is as near as the frames of all of them.
     """
     few = subsample_farthest(source, COARSE_POINTS), subsample_farthest(target, COARSE_POINTS)
-    tried = network.hypotheses(*few, axis_exchanges().to(source), passes=COARSE_PASSES).target_from_source
+    tried = network.hypotheses(*few, as_like(axis_exchanges(), source), passes=COARSE_PASSES).target_from_source
     tried = best_distinct(tried, score_poses(*few, tried), 2 * FINALISTS)
     starts = RigidTransform.concatenate([tried, principal_poses(source, target, network.sign_changes)])
     starts = best_distinct(starts, score_poses(source, target, starts), FINALISTS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import torch
-from torch import Tensor
+import numpy as np
 
+from deepume.arrays import Array, namespace
 from deepume.result import Hypothesis, Registration
 from deepume.transform import RigidTransform, Source, Target
 
-PairSolver = Callable[[Tensor, Tensor], RigidTransform]
+PairSolver = Callable[[Array, Array], RigidTransform]
 """Motion of one pair ``(N, 3)``, ``(M, 3)``."""
 
 
@@ -31,8 +31,8 @@ def stack_results(results: Sequence[Registration], batch: Sequence[int]) -> Regi
     The symmetry of a batch is left out: it is a list of axes for each pair.
     """
 
-    def values(parts: Sequence[Tensor]) -> Tensor:
-        return torch.stack(list(parts)).reshape(*batch, *parts[0].shape)
+    def values(parts: Sequence[Array]) -> Array:
+        return namespace(parts[0]).stack(list(parts)).reshape(*batch, *parts[0].shape)
 
     def poses(parts: Sequence[RigidTransform]) -> RigidTransform:
         return RigidTransform(values([each.rotation for each in parts]), values([each.translation for each in parts]))
@@ -44,5 +44,5 @@ def stack_results(results: Sequence[Registration], batch: Sequence[int]) -> Regi
 
 def _pad(result: Registration, count: int) -> tuple[Hypothesis, ...]:
     first = result.hypotheses[0]
-    missing = replace(first, score=first.score * torch.inf, equivalent=~first.equivalent)
+    missing = replace(first, score=first.score * np.inf, equivalent=~first.equivalent)
     return (*result.hypotheses, *[missing] * (count - len(result.hypotheses)))

@@ -104,7 +104,7 @@ class DeepUME(nn.Module):
             nn.Linear(4 * config.width, config.width), nn.GELU(), nn.Linear(config.width, 1)
         )
         self.solve = solve_by_moments if config.head is Head.MOMENTS else solve_by_displacement
-        self.register_buffer("sign_changes", sign_changes().float(), persistent=False)
+        self.register_buffer("sign_changes", torch.from_numpy(sign_changes()).float(), persistent=False)
 
     def forward(
         self,

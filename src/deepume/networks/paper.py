@@ -75,7 +75,8 @@ class PaperDeepUME(nn.Module):
         self.describe = Dgcnn(config.feature_dim, config.neighbors)
         self.displace = _paper_resampler(config)
         self.turn = _RotationHead(config.feature_dim) if config.head is PaperHead.MLP else None
-        self.register_buffer("sign_patterns", paper_sign_changes().float().diagonal(dim1=-2, dim2=-1), persistent=False)
+        patterns = torch.from_numpy(paper_sign_changes()).float().diagonal(dim1=-2, dim2=-1)
+        self.register_buffer("sign_patterns", patterns, persistent=False)
 
     def forward(self, source: Source, target: Target) -> Estimate:
         """Pose of a pair in one pass."""

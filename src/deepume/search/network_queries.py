@@ -7,8 +7,10 @@ from functools import cache
 
 import torch
 
+from deepume.geometry.rotation import nearest_rotation
 from deepume.networks.deepume import DeepUME, DeepUMEConfig
-from deepume.networks.loading import load_network, to_double
+from deepume.networks.estimate import Estimate
+from deepume.networks.loading import load_network
 from deepume.search.pair import CloudPair
 from deepume.transform import RigidTransform
 
@@ -19,15 +21,15 @@ NETWORK = "deepume"
 @torch.inference_mode()
 def network_poses(pair: CloudPair) -> RigidTransform:
     """Poses ``(4,)`` from the four proper frames, one pass each: refinement does the rest faster."""
-    estimate = _network().hypotheses(pair.source.points, pair.target.points, passes=1)
-    return to_double(estimate.target_from_source, pair.source.points)
+    estimate = _network().hypotheses(*_clouds(pair), passes=1)
+    return _to_numpy(estimate.target_from_source)
 
 
 @torch.inference_mode()
 def improve_pose(pair: CloudPair, pose: RigidTransform) -> RigidTransform:
     """One pass of the network from a pose."""
-    estimate = _network()(pair.source.points[None], pair.target.points[None], pose[None], passes=1)
-    return to_double(estimate.target_from_source[0], pair.source.points)
+    estimate = _run(pair, pose)
+    return _to_numpy(estimate.target_from_source[0])
 
 
 @torch.inference_mode()
@@ -38,7 +40,7 @@ def predict_score(pair: CloudPair, pose: RigidTransform) -> float:
     """
     ordered = pair.ordered
     pose = pose if ordered is pair else pose.inverse()
-    estimate = _network()(ordered.source.points[None], ordered.target.points[None], pose[None], passes=1)
+    estimate = _run(ordered, pose)
     return float(estimate.scores[0])
 
 
@@ -46,3 +48,17 @@ def predict_score(pair: CloudPair, pose: RigidTransform) -> float:
 def _network() -> DeepUME:
     """In double precision, so that the answer turns with the clouds to rounding."""
     return copy.deepcopy(load_network(DeepUME, DeepUMEConfig, NETWORK, torch.device("cpu"))).double()
+
+
+def _run(pair: CloudPair, pose: RigidTransform) -> Estimate:
+    """One pass from one pose."""
+    source, target = _clouds(pair)
+    return _network()(source[None], target[None], pose.to(source)[None], passes=1)
+
+
+def _clouds(pair: CloudPair) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.from_numpy(pair.source.points), torch.from_numpy(pair.target.points)
+
+
+def _to_numpy(pose: RigidTransform) -> RigidTransform:
+    return RigidTransform(nearest_rotation(pose.rotation.numpy()), pose.translation.numpy())

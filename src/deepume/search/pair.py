@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-import torch
+import numpy as np
 from jaxtyping import Bool, Float
-from torch import Tensor
 
 from deepume.alignment.gicp import GicpSettings, align_clouds
 from deepume.alignment.nearest_points import IcpSettings, align_nearest
 from deepume.alignment.ranking import Ranking
 from deepume.alignment.score import NEAREST, Fit, Measure, Side, chance_of
+from deepume.arrays import Array, as_like, lower_median, namespace, smallest_number, to_doubles
 from deepume.geometry.clouds import centroid, rms_radius
 from deepume.geometry.searchable import IndexedCloud, Thinning, thin_by_radius, thin_evenly
 from deepume.result import Registration
@@ -89,7 +89,7 @@ class CloudPair:
 
     def score(
         self, poses: RigidTransform, measure: Measure = NEAREST, queries: CloudPair | None = None
-    ) -> Float[Tensor, "K"]:
+    ) -> Float[np.ndarray, "K"]:
         """:func:`deepume.alignment.score.score_poses` with trees at hand; with fewer ``queries``, an estimate."""
         return self.fit(poses, queries).by(measure)
 
@@ -120,8 +120,8 @@ class PairFrame:
 
     source_origin: Vectors
     target_origin: Vectors
-    source_unit: Float[Tensor, "*batch"]
-    target_unit: Float[Tensor, "*batch"]
+    source_unit: Float[Array, "*batch"]
+    target_unit: Float[Array, "*batch"]
     own_units: bool
     """True where each cloud has a unit of its own, and poses a scale."""
 
@@ -136,15 +136,15 @@ class PairFrame:
             source_origin = target_origin = (source_origin + target_origin) / 2
         source_unit, target_unit = rms_radius(source), rms_radius(target)
         if not own_units:
-            smallest = torch.finfo(source.dtype).tiny
-            source_unit = target_unit = torch.maximum(source_unit, target_unit).clamp_min(smallest)
+            xp, smallest = namespace(source_unit), smallest_number(source)
+            source_unit = target_unit = xp.clip(xp.maximum(source_unit, target_unit), min=smallest)
         return cls(source_origin, target_origin, source_unit, target_unit, own_units)
 
     def enter_clouds(self, source: Source, target: Target) -> tuple[Source, Target]:
         """Both clouds in this frame. Subtracts first: far from the origin, huge numbers lose the digits that matter."""
         return (
-            (source - self.source_origin.unsqueeze(-2)) / self.source_unit[..., None, None],
-            (target - self.target_origin.unsqueeze(-2)) / self.target_unit[..., None, None],
+            (source - self.source_origin[..., None, :]) / self.source_unit[..., None, None],
+            (target - self.target_origin[..., None, :]) / self.target_unit[..., None, None],
         )
 
     def enter(self, pose: RigidTransform) -> RigidTransform:
@@ -178,8 +178,8 @@ class PairFrame:
         return _side(self.target_origin, self.target_unit)
 
 
-def _side(origin: Vectors, unit: Float[Tensor, "*batch"]) -> RigidTransform:
-    rotation = torch.eye(3, dtype=origin.dtype, device=origin.device).expand(*origin.shape[:-1], 3, 3)
+def _side(origin: Vectors, unit: Float[Array, "*batch"]) -> RigidTransform:
+    rotation = namespace(origin).broadcast_to(as_like(np.eye(3), origin), (*origin.shape[:-1], 3, 3))
     return RigidTransform(rotation, origin, unit)
 
 
@@ -192,9 +192,9 @@ class FramedPair(NamedTuple):
     """True where points of the caller's clouds were left out."""
 
 
-def frame_pair(source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], policy: Policy) -> FramedPair:
+def frame_pair(source: Float[Array, "N 3"], target: Float[Array, "M 3"], policy: Policy) -> FramedPair:
     """Both clouds in double precision on CPU without their strays, centered, and divided by one length."""
-    source, target = (cloud.detach().to("cpu", torch.float64) for cloud in (source, target))
+    source, target = to_doubles(source), to_doubles(target)
     framed = _frame(source, target, policy)
     strays = [find_strays(cloud, policy.strays) for cloud in (framed.pair.source, framed.pair.target)]
     if not any(bool(each.any()) for each in strays):
@@ -202,18 +202,18 @@ def frame_pair(source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], polic
     return _frame(source[~strays[0]], target[~strays[1]], policy)._replace(has_strays=True)
 
 
-def _frame(source: Float[Tensor, "N 3"], target: Float[Tensor, "M 3"], policy: Policy) -> FramedPair:
+def _frame(source: Float[np.ndarray, "N 3"], target: Float[np.ndarray, "M 3"], policy: Policy) -> FramedPair:
     frame = PairFrame.around(source, target)
     moving, fixed = (IndexedCloud(cloud, policy.density_neighbors) for cloud in frame.enter_clouds(source, target))
     return FramedPair(CloudPair(moving, fixed, policy), frame, has_strays=False)
 
 
-def find_strays(cloud: IndexedCloud, settings: Strays) -> Bool[Tensor, "N"]:
+def find_strays(cloud: IndexedCloud, settings: Strays) -> Bool[np.ndarray, "N"]:
     """True for points far from all others, which would pull at the centroid and the frame of the cloud."""
     distances = cloud.neighbors.distances
     distances = distances[:, min(settings.neighbor, distances.shape[-1] - 1)]
-    typical = distances.median()
+    typical = lower_median(distances)
     far = distances > settings.distance * typical
-    share = far.double().mean()
+    share = far.mean()
     # Where most points are repeated, all others would be far.
     return far & (typical > 0) & (share >= settings.least) & (share <= settings.most)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
+import numpy as np
 
 from deepume.alignment.ranking import MOST_HYPOTHESES, Ranking, is_distinct
 from deepume.geometry.rotation import geodesic_angle
@@ -147,7 +147,7 @@ def _refine_proposed(pair: CloudPair, proposal: Proposal, found: Ranking) -> Ran
     few = pair.coarse.rank(pair.coarse.gicp(poses, policy.coarse_gicp))
     if not misfits(pair, found):
         known = found.poses.rotation[found.near(pair.margin(policy.doubt.clear))]
-        is_new = geodesic_angle(few.poses.rotation.unsqueeze(1), known).amin(-1) > policy.known_angle
+        is_new = geodesic_angle(few.poses.rotation[:, None], known).min(-1) > policy.known_angle
         few = few[few.near(pair.coarse.margin(policy.doubt.clear)) & is_new]
     if not len(few.scores):
         return few
@@ -180,7 +180,7 @@ def choose(finishes: Sequence[Finish], rest: Ranking) -> Found:
     best = min(finishes, key=lambda each: each.fit.score)
     beaten = [each.fit for each in finishes if each is not best]
     poses = RigidTransform.concatenate([*(fit.pose[None] for fit in beaten), rest.poses])
-    scores = torch.cat([rest.scores.new_tensor([fit.score for fit in beaten]), rest.scores])
+    scores = np.concat([[fit.score for fit in beaten], rest.scores])
     others = is_distinct(poses, best.fit.pose)
     return Found(best, Ranking.of(poses[others], scores[others]))
 

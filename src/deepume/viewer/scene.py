@@ -81,7 +81,7 @@ class Scene:
 
     @property
     def _as_given(self) -> RigidTransform:
-        return self.place(RigidTransform.identity())
+        return self.place(RigidTransform.identity(self.local_source))
 
     def residuals(self, target_from_source: RigidTransform) -> Float[Tensor, " N"]:
         """Distance of each shown source point, moved, to the target, in the unit of the target."""

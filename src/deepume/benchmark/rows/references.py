@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from deepume.alignment.gicp import refine_gicp
 from deepume.alignment.nearest_points import refine_icp
+from deepume.arrays import as_like
 from deepume.datasets import Pair
 from deepume.geometry.chamfer import chamfer_squared
 from deepume.geometry.frames import principal_frame, sign_changes
@@ -28,7 +29,7 @@ def gicp_from_half_turn(pair: Pair) -> RigidTransform:
     For a shape with such a symmetry it is as right as the truth, and RMSE(R) calls it wrong.
     """
     origin = pair.source.mean(-2)
-    half_turns = sign_changes().to(pair.source)[1:]
+    half_turns = as_like(sign_changes(), pair.source)[1:]
     axes = principal_frame(pair.source).axes
     rotations = axes @ half_turns @ axes.mT
     turns = RigidTransform(rotations, origin - rotations @ origin)

@@ -5,10 +5,13 @@ A *metric* needs the truth; a :mod:`deepume.alignment.score` does not.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from deepume.arrays import Array
 from deepume.geometry.chamfer import chamfer_squared
 from deepume.geometry.rotation import geodesic_angle
 from deepume.transform import RigidTransform, Rotations, Source, Target
@@ -19,9 +22,9 @@ RIGHT_CHAMFER_RATIO = 1.1
 """So is a pose that fits the clouds as well as the truth does, to this ratio: symmetric shapes."""
 
 
-def rotation_error_deg(estimate: RigidTransform, truth: RigidTransform) -> Float[Tensor, "*batch"]:
+def rotation_error_deg(estimate: RigidTransform, truth: RigidTransform) -> Float[Array, "*batch"]:
     """Angle of the rotation between estimate and truth, in degrees: the headline metric."""
-    return torch.rad2deg(geodesic_angle(estimate.rotation, truth.rotation))
+    return geodesic_angle(estimate.rotation, truth.rotation) * (180 / math.pi)
 
 
 def translation_rmse(estimate: RigidTransform, truth: RigidTransform) -> Float[Tensor, "*batch"]:

@@ -74,7 +74,7 @@ class GoIcp:
         few = subsample_farthest(source, self.points)
         field = DistanceField.of(target, 1 + 3**0.5 * self.reach, self.resolution)
         gap = self.gap * float(sampling_distance(target)) ** 2
-        start = RigidTransform.identity(source.dtype, source.device)
+        start = RigidTransform.identity(source)
         best = _Incumbent(start, math.inf).challenge(start, few, target)
         boxes = Boxes.everything(self.reach, source)
         while len(boxes) and time.monotonic() < end:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from itertools import permutations, product
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from deepume.geometry.searchable import IndexedCloud, thin_by_radius
 from deepume.search.pair import CloudPair
@@ -29,27 +28,27 @@ def sample_gap(pair: CloudPair, pose: RigidTransform) -> float:
     policy = pair.policy.evidence
     moved = pose.apply(thin_by_radius(pair.source, policy.test_points))
     fixed = thin_by_radius(pair.target, policy.test_points)
-    points, weights = torch.cat([moved, fixed]), torch.cat([_share(len(moved)), -_share(len(fixed))])
+    points, weights = np.concat([moved, fixed]), np.concat([_share(len(moved)), -_share(len(fixed))])
     kernel = _gaussian_kernel(points, policy.kernel_width)
     # What follows is of the kernel less its row and column means, which weights of sum 0 do not see.
     count, rows = len(points), kernel.mean(0)
-    mean, spent = rows.mean(), weights.square().sum()
+    mean, spent = rows.mean(), weights @ weights
     diagonal = 1 - 2 * rows + mean
-    squares = kernel.flatten() @ kernel.flatten() - 2 * count * (rows @ rows) + (count * mean) ** 2
+    squares = kernel.ravel() @ kernel.ravel() - 2 * count * (rows @ rows) + (count * mean) ** 2
     by_chance = spent * diagonal.sum() / (count - 1)
     variance = 2 * (spent / count) ** 2 * (squares - diagonal @ diagonal)
-    return float((weights @ kernel @ weights - by_chance) / variance.clamp_min(1e-18).sqrt())
+    return float((weights @ kernel @ weights - by_chance) / np.sqrt(max(variance, 1e-18)))
 
 
-def _gaussian_kernel(points: Float[Tensor, "N 3"], width: float) -> Float[Tensor, "N N"]:
+def _gaussian_kernel(points: Float[np.ndarray, "N 3"], width: float) -> Float[np.ndarray, "N N"]:
     """Likeness of all pairs of points, 1 for a point and itself."""
     scaled = points / width
-    halves = scaled.square().sum(-1) / 2
-    return torch.addmm(-halves, scaled, scaled.mT).sub_(halves.unsqueeze(-1)).exp_()
+    halves = (scaled * scaled).sum(-1) / 2
+    return np.exp(scaled @ scaled.T - halves - halves[:, None])
 
 
-def _share(count: int) -> Float[Tensor, "N"]:
-    return torch.full((count,), 1 / count, dtype=torch.float64)
+def _share(count: int) -> Float[np.ndarray, "N"]:
+    return np.full(count, 1 / count)
 
 
 def hidden_share(cloud: IndexedCloud, policy: Evidence) -> float:
@@ -61,18 +60,16 @@ def hidden_share(cloud: IndexedCloud, policy: Evidence) -> float:
     points = thin_by_radius(cloud, policy.picture_points) @ cloud.frame.axes
     spacing = cloud.spacing * max(1.0, len(cloud.points) / policy.picture_points) ** 0.5
     directions, planes = _pictures()
-    flat, depth = points @ planes, (points @ directions.mT).mT
-    halves = flat.square().sum(-1, keepdim=True).mT / 2
-    likeness = torch.baddbmm(-halves, flat, flat.mT)  # of a point to all others: largest where they are nearest
-    likeness.diagonal(dim1=-2, dim2=-1).fill_(-torch.inf)
-    nearest = torch.from_numpy(likeness.numpy().argmax(-1))  # several times as fast as torch's
-    gaps = (depth - depth.gather(-1, nearest)).abs()
+    flat, depth = points @ planes, (points @ directions.T).T
+    halves = (flat * flat).sum(-1)[..., None, :] / 2
+    likeness = flat @ flat.mT - halves  # of a point to all others: largest where they are nearest
+    likeness[:, np.arange(len(points)), np.arange(len(points))] = -np.inf
+    gaps = np.abs(depth - np.take_along_axis(depth, likeness.argmax(-1), -1))
     return float((gaps > policy.other_side * spacing).sum(-1).min()) / len(points)
 
 
 @cache
-@torch.inference_mode(False)
-def _pictures() -> tuple[Float[Tensor, "D 3"], Float[Tensor, "D 3 2"]]:
+def _pictures() -> tuple[Float[np.ndarray, "D 3"], Float[np.ndarray, "D 3 2"]]:
     """Unit directions, no two of them opposite, and for each two axes across it."""
     turned = (
         tuple(sign * number for sign, number in zip(signs, order, strict=True))
@@ -81,5 +78,6 @@ def _pictures() -> tuple[Float[Tensor, "D 3"], Float[Tensor, "D 3 2"]]:
         for signs in product((1, -1), repeat=3)
     )
     halves = sorted({each for each in turned if each > (0, 0, 0)})
-    directions = torch.nn.functional.normalize(torch.tensor(halves, dtype=torch.float64), dim=-1)
-    return directions, torch.linalg.svd(directions.unsqueeze(-2)).Vh[:, 1:].mT.contiguous()
+    directions = np.array(halves, float)
+    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+    return directions, np.ascontiguousarray(np.linalg.svd(directions[:, None])[2][:, 1:].mT)

@@ -9,19 +9,14 @@ from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
-from torch import Tensor
 
 LEAF = -1
 """In place of a feature: the node is a leaf."""
 
 
 class Trees(NamedTuple):
-    """All trees of a model, node by node: each from its root downwards, the left branch of a node right behind it.
-
-    In NumPy, which takes a third of torch's time for so many small steps.
-    """
+    """All trees of a model, node by node: each from its root downwards, the left branch of a node right behind it."""
 
     roots: Int[np.ndarray, "T"]
     """Where the trees begin."""
@@ -35,17 +30,17 @@ class Trees(NamedTuple):
     """Decisions on the longest way to a leaf."""
 
 
-def probability(features: Float[Tensor, "*batch F"], model: Trees | None = None) -> Float[Tensor, "*batch"]:
+def probability(features: Float[np.ndarray, "*batch F"], model: Trees | None = None) -> Float[np.ndarray, "*batch"]:
     """Probability of being right: the log odds that all trees add up to."""
     trees = model or load_model()
-    rows = features.reshape(-1, features.shape[-1]).numpy()
+    rows = features.reshape(-1, features.shape[-1])
     node, each = trees.roots[None], np.arange(len(rows))[:, None]
     for _ in range(trees.depth):
         feature = trees.feature[node]
         goes_left = (feature != LEAF) & (rows[each, feature] <= trees.number[node])
         node = np.where(goes_left, node + 1, trees.right[node])
-    log_odds = torch.from_numpy(trees.number[np.broadcast_to(node, (len(rows), len(trees.roots)))].sum(-1))
-    return torch.sigmoid(log_odds).reshape(features.shape[:-1])
+    log_odds = trees.number[np.broadcast_to(node, (len(rows), len(trees.roots)))].sum(-1)
+    return np.exp(-np.logaddexp(0, -log_odds)).reshape(features.shape[:-1])
 
 
 def make_trees(feature: Sequence[int], number: Sequence[float]) -> Trees:

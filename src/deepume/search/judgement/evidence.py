@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import torch
+import numpy as np
 from jaxtyping import Bool, Float
-from torch import Tensor
 
 from deepume.alignment.score import TRUNCATION, Fit, Side, chance_of, local_distances
+from deepume.arrays import lower_median
 from deepume.geometry.searchable import IndexedCloud
 from deepume.search.judgement.cloud_tests import hidden_share, sample_gap
 from deepume.search.network_queries import predict_score
@@ -24,7 +24,7 @@ FEATURES = (
 CloudSide = Side[IndexedCloud]
 
 
-def describe_fit(pair: CloudPair, fit: Fit[IndexedCloud], lead: float) -> Float[Tensor, "F"]:
+def describe_fit(pair: CloudPair, fit: Fit[IndexedCloud], lead: float) -> Float[np.ndarray, "F"]:
     """The features of an answer; ``lead`` is how much worse the best rival is that symmetry does not explain."""
     policy = pair.policy.evidence
     sides = sorted(fit.sides, key=_excess)
@@ -38,20 +38,20 @@ def describe_fit(pair: CloudPair, fit: Fit[IndexedCloud], lead: float) -> Float[
         "lead": min(policy.most_lead, lead),
         "size": math.log2(pair.smaller_size) / 10,
         "sample_gap": _compress(sample_gap(pair, fit.pose)),
-        "unmatched": min(float(each.double().mean()) for each in unmatched),
+        "unmatched": min(float(each.mean()) for each in unmatched),
         "clustered": min(_clustering(*each) for each in both),
         "normals": min(_agreement(*each, policy) for each in both) if has_normals else 0.0,
-        "off_surface": float(_off_surface(sides[1], has_normals=has_normals).median()),
+        "off_surface": float(lower_median(_off_surface(sides[1], has_normals=has_normals))),
         "network": 0.0 if pair.dense else predict_score(pair, fit.pose),
         "hidden": hidden,
         "hidden_more": more,
     }
-    return torch.tensor([values[name] for name in FEATURES], dtype=torch.float64)
+    return np.array([values[name] for name in FEATURES])
 
 
 def _excess(side: CloudSide) -> float:
     """How much farther off the points of one cloud are than sampling explains, in what chance can do."""
-    distances = (side.partners.distances / side.fixed.spacing).clamp_max(TRUNCATION)
+    distances = np.minimum(side.partners.distances / side.fixed.spacing, TRUNCATION)
     return float(distances.mean() - 1) / chance_of(2 * len(distances))
 
 
@@ -60,27 +60,26 @@ def _compress(value: float) -> float:
     return math.copysign(math.log1p(abs(value)), value)
 
 
-def _clustering(side: CloudSide, unmatched: Bool[Tensor, "N"]) -> float:
+def _clustering(side: CloudSide, unmatched: Bool[np.ndarray, "N"]) -> float:
     """How much more often the neighbors of an unmatched point are unmatched, too, than points are in general.
 
     A part that the other cloud does not show is one cluster; what noise and chance leave unmatched is scattered.
     """
-    if not bool(unmatched.any()):
+    if not unmatched.any():
         return 0.0
-    values = unmatched.double()
-    around = values[side.moving.neighbors.indices[:, 1:]].mean(-1)
-    return float(around[unmatched].mean() - values.mean())
+    around = unmatched[side.moving.neighbors.indices[:, 1:]].mean(-1)
+    return float(around[unmatched].mean() - unmatched.mean())
 
 
-def _agreement(side: CloudSide, unmatched: Bool[Tensor, "N"], policy: Evidence) -> float:
+def _agreement(side: CloudSide, unmatched: Bool[np.ndarray, "N"], policy: Evidence) -> float:
     """Mean cosine between the normals of points and of their partners, where they are covered, if enough are."""
     normals = side.moving.normals @ side.poses.rotation.mT
-    cosines = (normals * side.at_partners(side.fixed.normals)).sum(-1).abs()
+    cosines = np.abs((normals * side.at_partners(side.fixed.normals)).sum(-1))
     covered = ~unmatched
     return float((cosines[covered] if int(covered.sum()) >= policy.fewest_covered else cosines).mean())
 
 
-def _off_surface(side: CloudSide, *, has_normals: bool) -> Float[Tensor, "N"]:
+def _off_surface(side: CloudSide, *, has_normals: bool) -> Float[np.ndarray, "N"]:
     """Distances along the normals in spacings, truncated; plain ones for clouds too small to have normals."""
     distances = side.off_surface if has_normals else side.partners.distances
-    return (distances / side.fixed.spacing).clamp_max(TRUNCATION)
+    return np.minimum(distances / side.fixed.spacing, TRUNCATION)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import torch
+import numpy as np
 
 from deepume.alignment.ranking import Ranking
 from deepume.geometry.frames import axis_exchanges, frame_poses, sign_changes
@@ -20,7 +20,7 @@ def propose(pair: CloudPair, _: Ranking | None) -> RigidTransform:
     """
     source, target, policy = pair.coarse.source, pair.coarse.target, pair.policy
     sweep = axis_sweep(source.frame, target.frame, alike=policy.alike, steps=policy.sweep_steps)
-    poses = frame_poses(source.frame, target.frame, torch.cat([axis_exchanges(), sweep]))
+    poses = frame_poses(source.frame, target.frame, np.concat([axis_exchanges(), sweep]))
     middles = source.frame.about_middle(source.points), target.frame.about_middle(target.points)
     return RigidTransform.concatenate([poses, frame_poses(*middles, sign_changes())])
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from deepume.alignment.coupling import couple_points
 from deepume.alignment.soft_matching import match_softly
+from deepume.arrays import smallest_number
 from deepume.search.judgement.symmetry import compare_wholes
 from deepume.search.pair import CloudPair
 from deepume.search.sampling.relation import (
@@ -41,17 +41,19 @@ class Copies:
         """True where the noise spoils the normals of dense clouds."""
         return shows_no_surface(pair, fit)
 
-    def compare(self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Comparison:
+    def compare(
+        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
+    ) -> Comparison:
         """By score and symmetry."""
         return compare_wholes(pair, poses, scores)
 
-    def covariance(self, pair: CloudPair, finish: Finish) -> Float[Tensor, "6 6"]:
+    def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By the noise of every point where points were coupled one to one, whatever is nearest to it."""
         factors = pair.policy.inflation
         if finish.noise is None:
             return factors.copies * covariance_by_points(finish.fit, near_partners(pair, finish.fit))
-        rows = point_jacobian(finish.fit.forward.moved).flatten(0, 1)
-        return factors.coupled * finish.noise * invert_information(rows.mT @ rows)
+        rows = point_jacobian(finish.fit.forward.moved).reshape(-1, 6)
+        return factors.coupled * finish.noise * invert_information(rows.T @ rows)
 
 
 COPIES = Copies()
@@ -87,13 +89,13 @@ def moment_gap(pair: CloudPair, pose: RigidTransform) -> float:
     """
     moved, fixed = pose.apply(pair.source.points), pair.target.points
     middle = (moved.mean(0) + fixed.mean(0)) / 2
-    axes = torch.stack([pose.rotation @ pair.source.frame.axes, pair.target.frame.axes])
+    axes = np.stack([pose.rotation @ pair.source.frame.axes, pair.target.frame.axes])
     terms, others = _moment_terms((moved - middle) @ axes), _moment_terms((fixed - middle) @ axes)
-    by_chance = terms.var(-2) / len(moved) + others.var(-2) / len(fixed)
-    squares = (terms.mean(-2) - others.mean(-2)).square() / by_chance.clamp_min(torch.finfo(terms.dtype).tiny)
-    return float(squares.mean().sqrt())
+    by_chance = terms.var(-2, ddof=1) / len(moved) + others.var(-2, ddof=1) / len(fixed)
+    squares = (terms.mean(-2) - others.mean(-2)) ** 2 / np.maximum(by_chance, smallest_number(terms))
+    return float(np.sqrt(squares.mean()))
 
 
-def _moment_terms(points: Float[Tensor, "F N 3"]) -> Float[Tensor, "F N 8"]:
-    x, y, z = points.unbind(-1)
-    return torch.stack([x, y, z, x * y, y * z, z * x, x.square() - y.square(), y.square() - z.square()], -1)
+def _moment_terms(points: Float[np.ndarray, "F N 3"]) -> Float[np.ndarray, "F N 8"]:
+    x, y, z = np.moveaxis(points, -1, 0)
+    return np.stack([x, y, z, x * y, y * z, z * x, x * x - y * y, y * y - z * z], -1)

@@ -6,8 +6,8 @@ many points lie on the other cloud's surface there, not how far off the others a
 
 from __future__ import annotations
 
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from deepume.alignment.ranking import best_distinct, is_distinct
 from deepume.alignment.score import TRUNCATION, Measure, unmatched_share
@@ -33,7 +33,7 @@ class Overlap:
             return False
         limit = policy.evidence.covered
         uncovered = (side.partners.distances > limit * side.fixed.spacing for side in start.fit.sides)
-        return all(float(each.double().mean()) >= policy.overlap.uncovered for each in uncovered)
+        return all(float(each.mean()) >= policy.overlap.uncovered for each in uncovered)
 
     def refine(self, start: Start) -> Finish:
         """The pose on all points; points in common, where the parts are cut from one cloud, fix it exactly."""
@@ -46,15 +46,17 @@ class Overlap:
         """False: parts are laid on each other by their surfaces."""
         return False
 
-    def compare(self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Comparison:
+    def compare(
+        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
+    ) -> Comparison:
         """Rivals fit as well that leave no more off the surface; no turn of one part onto another is a symmetry."""
         off = share_off_surface(pair.for_search, poses)
         equivalent = off <= off[0] * (1 + pair.margin(pair.policy.doubt.fits))
-        none = Symmetry(poses.rotation.new_zeros(0, 3), ())
+        none = Symmetry(np.zeros((0, 3)), ())
         lead = NO_RIVAL if finish.lead is None else finish.lead
-        return Comparison(equivalent, none, equivalent[1:].any(), lead)
+        return Comparison(equivalent, none, bool(equivalent[1:].any()), lead)
 
-    def covariance(self, pair: CloudPair, finish: Finish) -> Float[Tensor, "6 6"]:
+    def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By distances along the normals of points that the other cloud covers."""
         near = finish.fit.forward.partners.distances <= pair.policy.evidence.covered * pair.target.spacing
         return pair.policy.inflation.overlap * covariance_by_normals(finish.fit, near)
@@ -71,7 +73,7 @@ def overlap_poses(pair: CloudPair, known: RigidTransform, starts: RigidTransform
     return pair.gicp(best_distinct(poses, share_off_surface(coarse, poses), policy.finalists), policy.gicp)
 
 
-def share_off_surface(pair: CloudPair, poses: RigidTransform) -> Float[Tensor, "K"]:
+def share_off_surface(pair: CloudPair, poses: RigidTransform) -> Float[np.ndarray, "K"]:
     """Mean distance along the normals, in spacings; whatever is off by more than one spacing counts as one."""
     return pair.score(poses, OFF_SURFACE)
 
@@ -90,8 +92,8 @@ def believes_overlap(pair: CloudPair, whole: Finish, laid: Finish, off: float) -
     return off <= (policy.fewer * before if is_another else before)
 
 
-def lead_off_surface(poses: RigidTransform, off: Float[Tensor, "K"]) -> float | None:
+def lead_off_surface(poses: RigidTransform, off: Float[np.ndarray, "K"]) -> float | None:
     """How much more is off the surface at the best other pose than at the best, as a share; None without another."""
     best = int(off.argmin())
     others = is_distinct(poses, poses[best])
-    return float(off[others].min() / off[best].clamp_min(1e-6)) - 1 if bool(others.any()) else None
+    return float(off[others].min() / max(off[best], 1e-6)) - 1 if others.any() else None

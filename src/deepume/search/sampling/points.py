@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from deepume.search.judgement.symmetry import compare_wholes
 from deepume.search.network_queries import improve_pose
@@ -37,11 +37,13 @@ class Points:
         """False: sparse clouds are matched by points from the beginning."""
         return False
 
-    def compare(self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Comparison:
+    def compare(
+        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
+    ) -> Comparison:
         """By score and symmetry."""
         return compare_wholes(pair, poses, scores)
 
-    def covariance(self, pair: CloudPair, finish: Finish) -> Float[Tensor, "6 6"]:
+    def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By distances between points."""
         near = near_partners(pair, finish.fit)
         return pair.policy.inflation.points * covariance_by_points(finish.fit, near)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol, runtime_checkable
 
-import torch
+import numpy as np
 from jaxtyping import Bool, Float
-from torch import Tensor
 
 from deepume.alignment.score import Fit
+from deepume.arrays import lower_median
 from deepume.geometry.searchable import IndexedCloud
 from deepume.result import Symmetry
 from deepume.search.pair import CloudPair
@@ -18,7 +19,7 @@ from deepume.search.policy import NoisyCopies
 from deepume.transform import RigidTransform, cross_matrix
 
 CloudFit = Fit[IndexedCloud]
-NO_RIVAL = torch.inf
+NO_RIVAL = math.inf
 """The lead of an answer that has none."""
 
 
@@ -40,10 +41,10 @@ class Finish(NamedTuple):
 class Comparison(NamedTuple):
     """Poses of one pair compared; the first is the answer."""
 
-    equivalent: Bool[Tensor, "K"]
+    equivalent: Bool[np.ndarray, "K"]
     """Poses that fit as well as the answer does."""
     symmetry: Symmetry
-    ambiguous: Bool[Tensor, ""]
+    ambiguous: bool
     """True where a pose fits as well that symmetry does not explain."""
     lead: float
     """How much worse the best rival is that symmetry does not explain, as a share."""
@@ -70,11 +71,13 @@ class Sampling(Protocol):
         """Whether points were matched one by one in dense clouds, so that poses fit better than before refinement."""
         ...
 
-    def compare(self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Comparison:
+    def compare(
+        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
+    ) -> Comparison:
         """How the answer, the first of the poses, stands against its rivals."""
         ...
 
-    def covariance(self, pair: CloudPair, finish: Finish) -> Float[Tensor, "6 6"]:
+    def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """Covariance of (rotation vector, translation) for a perturbation on the left, in the frame of the target."""
         ...
 
@@ -106,15 +109,13 @@ class Start:
         """
         forward = _density_spread(self.pair.source, self.pair.target, self.pose, self.pair.policy.copies)
         backward = _density_spread(self.pair.target, self.pair.source, self.pose.inverse(), self.pair.policy.copies)
-        return float(forward + backward) / 2
+        return (forward + backward) / 2
 
 
-def _density_spread(
-    moving: IndexedCloud, fixed: IndexedCloud, pose: RigidTransform, policy: NoisyCopies
-) -> Float[Tensor, ""]:
+def _density_spread(moving: IndexedCloud, fixed: IndexedCloud, pose: RigidTransform, policy: NoisyCopies) -> float:
     rows = moving.rows_by_radius(policy.density_queries)
     there = fixed.k_nearest(pose.apply(moving.points[rows]), fixed.neighborhood).distances[:, -1]
-    return (there / moving.neighbors.distances[rows, -1]).log().std()
+    return float(np.log(there / moving.neighbors.distances[rows, -1]).std(ddof=1))
 
 
 def refine_by_points(pair: CloudPair, pose: RigidTransform, steps: int | None = None) -> RigidTransform:
@@ -123,42 +124,47 @@ def refine_by_points(pair: CloudPair, pose: RigidTransform, steps: int | None = 
     return pair.icp(pose[None], settings)[0]
 
 
-def covariance_by_normals(fit: CloudFit, near: Bool[Tensor, "N"]) -> Float[Tensor, "6 6"]:
+def covariance_by_normals(fit: CloudFit, near: Bool[np.ndarray, "N"]) -> Float[np.ndarray, "6 6"]:
     """Least squares of distances along the target's normals.
 
     A point q moved by a small motion (w, v) goes to q + w x q + v. The covariance is the inverse of the sum of J^T J,
     times the variance of the residuals.
     """
-    side = fit.forward
+    side, near = fit.forward, _enough(near)
     normals = side.at_partners(side.fixed.normals)
-    jacobian = torch.cat([torch.linalg.cross(side.moved, normals), normals], -1)
+    jacobian = np.concat([np.cross(side.moved, normals), normals], -1)
     errors = (side.offsets * normals).sum(-1)
     return _least_squares(jacobian[near], errors[near])
 
 
-def covariance_by_points(fit: CloudFit, near: Bool[Tensor, "N"]) -> Float[Tensor, "6 6"]:
+def covariance_by_points(fit: CloudFit, near: Bool[np.ndarray, "N"]) -> Float[np.ndarray, "6 6"]:
     """Least squares of distances between points and their partners."""
-    side = fit.forward
-    return _least_squares(point_jacobian(side.moved)[near].flatten(0, 1), side.offsets[near].flatten())
+    side, near = fit.forward, _enough(near)
+    return _least_squares(point_jacobian(side.moved)[near].reshape(-1, 6), side.offsets[near].ravel())
 
 
-def point_jacobian(points: Float[Tensor, "N 3"]) -> Float[Tensor, "N 3 6"]:
+def point_jacobian(points: Float[np.ndarray, "N 3"]) -> Float[np.ndarray, "N 3 6"]:
     """How points move with a small motion."""
-    eye = torch.eye(3, dtype=points.dtype).expand(len(points), 3, 3)
-    return torch.cat([-cross_matrix(points), eye], -1)
+    eye = np.broadcast_to(np.eye(3), (len(points), 3, 3))
+    return np.concat([-cross_matrix(points), eye], -1)
 
 
-def near_partners(pair: CloudPair, fit: CloudFit) -> Bool[Tensor, "N"]:
+def near_partners(pair: CloudPair, fit: CloudFit) -> Bool[np.ndarray, "N"]:
     """Points of the source whose partner is not much farther than usual."""
     distances = fit.forward.partners.distances
-    return distances <= pair.policy.inflation.near * distances.median().clamp_min(1e-12)
+    return distances <= pair.policy.inflation.near * max(lower_median(distances), 1e-12)
 
 
-def _least_squares(rows: Float[Tensor, "P 6"], errors: Float[Tensor, "P"]) -> Float[Tensor, "6 6"]:
-    return errors.square().mean().clamp_min(1e-20) * invert_information(rows.mT @ rows)
+def _enough(near: Bool[np.ndarray, "N"]) -> Bool[np.ndarray, "N"]:
+    """The points that are near; all of them where too few are to tell six numbers."""
+    return near if near.sum() >= 6 else np.ones_like(near)
 
 
-def invert_information(information: Float[Tensor, "6 6"]) -> Float[Tensor, "6 6"]:
+def _least_squares(rows: Float[np.ndarray, "P 6"], errors: Float[np.ndarray, "P"]) -> Float[np.ndarray, "6 6"]:
+    return max(np.mean(errors * errors), 1e-20) * invert_information(rows.mT @ rows)
+
+
+def invert_information(information: Float[np.ndarray, "6 6"]) -> Float[np.ndarray, "6 6"]:
     """The inverse; a direction that nothing is known of gets a huge variance rather than none."""
-    values, vectors = torch.linalg.eigh(information)
-    return (vectors / torch.maximum(values, 1e-9 * values[-1])) @ vectors.mT
+    values, vectors = np.linalg.eigh(information)
+    return (vectors / np.maximum(values, 1e-9 * values[-1])) @ vectors.T

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import torch
+import numpy as np
 from jaxtyping import Bool, Float
-from torch import Tensor
 
 from deepume.geometry.rotation import solve_motion
 from deepume.search.judgement.symmetry import compare_wholes
@@ -37,11 +36,13 @@ class Shared:
         """False: common points fix the pose whatever the surface."""
         return False
 
-    def compare(self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Comparison:
+    def compare(
+        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
+    ) -> Comparison:
         """By score and symmetry."""
         return compare_wholes(pair, poses, scores)
 
-    def covariance(self, pair: CloudPair, finish: Finish) -> Float[Tensor, "6 6"]:
+    def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By the common points only."""
         near = finish.fit.forward.partners.distances <= pair.policy.shared.distance / 2 * pair.target.spacing
         return pair.policy.inflation.shared * covariance_by_points(finish.fit, near)
@@ -56,15 +57,15 @@ def lock_onto_shared(pair: CloudPair, pose: RigidTransform) -> RigidTransform | 
     A robust kernel (Geman and McClure) whose scale shrinks step by step: matches that are not the same point drop out.
     """
     policy = pair.policy.shared
-    scale = policy.widest * torch.maximum(pair.source.spacing, pair.target.spacing)
+    scale = policy.widest * max(pair.source.spacing, pair.target.spacing)
     # Both clouds look for partners, so that every common point is counted twice.
     near, fewest = 2 * policy.distance * scale, 2 * max(policy.fewest, policy.share * pair.smaller_size)
     for _ in range(policy.steps):
         fit = pair.fit(pose)
         distances = fit.distances
-        weights = 1 / (1 + (distances / scale).square()).square()
+        weights = 1 / (1 + (distances / scale) ** 2) ** 2
         if int((distances < near).sum()) >= fewest:
-            pose = _solve(fit, (distances < near).to(distances))
+            pose = _solve(fit, (distances < near).astype(float))
             break
         if float(weights.sum()) < fewest / 2:  # no common points are in sight, and the kernel only gets narrower
             return None
@@ -74,10 +75,10 @@ def lock_onto_shared(pair: CloudPair, pose: RigidTransform) -> RigidTransform | 
     return _solve_some(fit, same) if int(same.sum()) >= fewest else None
 
 
-def _solve(fit: CloudFit, weights: Float[Tensor, "P"]) -> RigidTransform:
+def _solve(fit: CloudFit, weights: Float[np.ndarray, "P"]) -> RigidTransform:
     return solve_motion(*fit.matches, weights)
 
 
-def _solve_some(fit: CloudFit, some: Bool[Tensor, "P"]) -> RigidTransform:
+def _solve_some(fit: CloudFit, some: Bool[np.ndarray, "P"]) -> RigidTransform:
     source, target = fit.matches
     return solve_motion(source[some], target[some])

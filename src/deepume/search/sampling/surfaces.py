@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
 from deepume.alignment.score import each_cloud_half
 from deepume.geometry.rotation import solve_motion
@@ -48,11 +47,13 @@ class Surfaces:
         """True where normals were of no use."""
         return shows_no_surface(pair, fit)
 
-    def compare(self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[Tensor, "K"]) -> Comparison:
+    def compare(
+        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
+    ) -> Comparison:
         """By score and symmetry."""
         return compare_wholes(pair, poses, scores)
 
-    def covariance(self, pair: CloudPair, finish: Finish) -> Float[Tensor, "6 6"]:
+    def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By distances along the normals."""
         near = near_partners(pair, finish.fit)
         return pair.policy.inflation.surfaces * covariance_by_normals(finish.fit, near)
@@ -89,4 +90,4 @@ def _first_step(pair: CloudPair, fit: CloudFit) -> RigidTransform:
 def _step_length(pair: CloudPair, fit: CloudFit, pose: RigidTransform) -> float:
     """How far another pose takes the source from where it fits, in spacings."""
     steps = pose.apply(pair.source.points) - fit.forward.moved
-    return float(torch.sqrt(steps.square().sum(-1).mean()) / pair.target.spacing)
+    return float(np.sqrt((steps * steps).sum(-1).mean()) / pair.target.spacing)

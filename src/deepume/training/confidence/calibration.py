@@ -141,7 +141,7 @@ def report(outcomes: Sequence[Outcome], model: Trees) -> None:
 
 
 def _report_line(title: str, outcomes: Sequence[Outcome], model: Trees) -> None:
-    predicted = probability(torch.tensor([each.features for each in outcomes], dtype=torch.float64), model)
+    predicted = torch.from_numpy(probability(np.array([each.features for each in outcomes]), model))
     right = torch.tensor([float(each.right) for each in outcomes], dtype=torch.float64)
     error, doubtful = calibration_error(predicted, right), float((predicted < 0.5).double().mean())
     print(

@@ -95,6 +95,6 @@ def measure(dataset: Dataset, key: PairKey) -> Outcome:
     answer = Auto().answer(pair.source, pair.target)
     whole = make_pair(dataset, key, draw=zero) if key.scenario in MISLEADING else pair
     right = key.scenario is not Scenario.DIFFERENT and bool(
-        is_right(answer.pose, pair.target_from_source, whole.source, whole.target)
+        is_right(answer.pose.to(pair.source), pair.target_from_source, whole.source, whole.target)
     )
     return Outcome(key.set, key.scenario, key.n, key.index, answer.features.tolist(), right)

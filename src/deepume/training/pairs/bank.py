@@ -162,7 +162,7 @@ def find_symmetry(
     Made once for a run: it tells which starts lie near *a* correct alignment. Rotations of finer order than 90
     degrees are not looked for: 75 degrees about each of these cover them.
     """
-    exchanges = axis_exchanges().float().to(points.device)
+    exchanges = torch.from_numpy(axis_exchanges()).float().to(points.device)
     found = [_symmetry_of_block(part.float() / STEPS, exchanges) for part in points.split(block)]
     return torch.cat([turns for turns, _ in found]), torch.cat([symmetric for _, symmetric in found])
 

@@ -83,4 +83,5 @@ def _pick(candidates: Float[Tensor, "B K 3 3"], choice: Tensor) -> Rotations:
 
 @cache
 def _exchanges(device: torch.device) -> tuple[Float[Tensor, "4 3 3"], Float[Tensor, "24 3 3"]]:
-    return sign_changes().float().to(device), axis_exchanges().float().to(device)
+    four, all_frames = (torch.from_numpy(each()).float().to(device) for each in (sign_changes, axis_exchanges))
+    return four, all_frames

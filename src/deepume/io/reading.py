@@ -1,35 +1,19 @@
-"""Reading and writing: anything to points, points to a file, one clear error if that fails."""
+"""Reading files: points, or what is in them, and one clear error if that fails."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
 from deepume.errors import FileFormatError, MissingPackageError
 from deepume.io.contents import SAMPLE_POINTS, Geometry
-from deepume.io.files import explain_os_error, find_file, look_at, read_head
+from deepume.io.files import find_file, look_at, read_head
 from deepume.io.formats import find_format, suggest_name
-from deepume.io.objects import convert_object
 from deepume.io.packages import quiet
 from deepume.io.summary import FileSummary, summarize
-
-
-def as_points(
-    cloud: object, *, name: str = "source", sample_points: int = SAMPLE_POINTS, seed: int = 0
-) -> Float[Tensor, "N 3"]:
-    """Points from an array, a tensor, nested lists, an Open3D or trimesh object, or a file.
-
-    Doubles, except that a tensor keeps its device and its single or double precision (half becomes single).
-    A mesh gives ``sample_points`` points drawn uniformly by area. ``name`` is what errors call the cloud.
-    Values are not checked here: they may be infinite or not a number.
-    """
-    if isinstance(cloud, str | os.PathLike):
-        return read_points(cloud, sample_points=sample_points, seed=seed)
-    return convert_object(cloud, name=name, sample_points=sample_points, seed=seed)
 
 
 def read_points(
@@ -48,20 +32,6 @@ def describe_file(path: str | os.PathLike[str]) -> FileSummary:
     """What is in a file: its format, counts and extents, and how many points are invalid or repeated."""
     file = find_file(path)
     return summarize(_read_geometry(file), find_format(file).name)
-
-
-def write_points(path: str | os.PathLike[str], points: object) -> None:
-    """Write a cloud so that reading it back gives the same doubles; the format follows from the extension."""
-    file = Path(path).expanduser()
-    write = find_format(file, writable=True).write
-    rows = convert_object(points, name="points").detach().cpu().numpy().astype(np.float64)
-    if not file.parent.is_dir():
-        raise FileFormatError(f"Cannot write {file.name}: the folder {file.parent} does not exist. Create it first.")
-    try:
-        if write is not None:
-            write(file, rows)
-    except OSError as error:
-        raise FileFormatError(explain_os_error(file, error)) from error
 
 
 def _read_geometry(file: Path) -> Geometry:
