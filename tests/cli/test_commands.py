@@ -51,7 +51,7 @@ def test_methods_lists_every_method(run) -> None:
 
 
 def test_methods_says_what_is_missing_and_how_to_get_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepume.networks.weights_files.read_table", dict)
+    monkeypatch.setattr("deepume.networks.published_files.read_table", dict)
     monkeypatch.setattr("deepume.api.find_spec", lambda name: None)
     lines = run("methods").out.splitlines()
     remedies = {name: line for line in lines if line.startswith("* ") for name in line[2:].split(":")[0].split(", ")}
