@@ -198,11 +198,8 @@ def publish(path: Path) -> Path:
     """Enter a file into the table, or renew its line; one in ``weights/`` is packed. Returns where it lies now."""
     lines = _read_lines() | {path.name.removesuffix(PACKED): digest_of(path)}
     TABLE.write_text("".join(f"{digest}  {file}\n" for file, digest in sorted(lines.items())))
-    return (
-        pack_file(path)
-        if path.resolve().parent == CHECKOUT_FOLDER.resolve() and not path.name.endswith(PACKED)
-        else path
-    )
+    outside = path.resolve().parent == CHECKOUT_FOLDER.resolve()
+    return pack_file(path) if outside and not path.name.endswith(PACKED) else path
 
 
 def pack_file(path: Path) -> Path:
