@@ -16,12 +16,12 @@ from torch import Tensor, nn
 from deepume.geometry.chamfer import rank_by_chamfer
 from deepume.geometry.clouds import center, centroid, rms_radius
 from deepume.geometry.frames import frame_poses, principal_frame, sign_changes
-from deepume.geometry.moments import moment_matrix
 from deepume.geometry.neighbors import full_precision
-from deepume.geometry.rotation import nearest_rotation, solve_motion, solve_rotation
+from deepume.geometry.rotation import nearest_rotation
 from deepume.networks.estimate import Estimate, Pair, check_choice, check_positive, compose, detach
 from deepume.networks.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
-from deepume.networks.resamplers import AttentionResampler
+from deepume.networks.heads import Fit, fit_displacement, fit_moments
+from deepume.networks.resamplers import AttentionResampler, Resampled
 from deepume.transform import RigidTransform, Rotations, Source, Target, Vectors, motion_between, rigid_motion
 
 __all__ = [
@@ -103,7 +103,7 @@ class DeepUME(nn.Module):
         self.predict_score = nn.Sequential(
             nn.Linear(4 * config.width, config.width), nn.GELU(), nn.Linear(config.width, 1)
         )
-        self.solve = solve_by_moments if config.head is Head.MOMENTS else solve_by_displacement
+        self.fit = fit_moments if config.head is Head.MOMENTS else fit_displacement
         self.register_buffer("sign_changes", sign_changes().float(), persistent=False)
 
     def forward(
@@ -197,12 +197,29 @@ class DeepUME(nn.Module):
         """One pass: both clouds in one frame, joint resampling and features, moments, rotation, translation."""
         canonical = common.clouds(pose)
         of_source, of_target = self.resample(*canonical, common.source_graph, common.target_graph)
+        reading = self.read(canonical, of_source, of_target)
         with full_precision(common.source):
+            improved = compose(pose, reading.fit.motion())
+        return Step(improved, reading.score, canonical, reading.resampled)
+
+    def read(self, canonical: Pair, of_source: Resampled, of_target: Resampled) -> Reading:
+        """What a pass ends with, before the closed form."""
+        with full_precision(canonical.source):
             resampled = canonical.move(of_source.displacement, of_target.displacement)
-            features = Pair(of_source.features.to(common.source), of_target.features.to(common.source))
-            improved = compose(pose, self.solve(canonical, resampled, features))
+            features = Pair(of_source.features.to(canonical.source), of_target.features.to(canonical.source))
+            fit = self.fit(canonical, resampled, features)
         score = self.predict_score(torch.cat([of_source.pooled, of_target.pooled], -1))
-        return Step(improved, score.squeeze(-1), canonical, resampled)
+        return Reading(fit, score.squeeze(-1), resampled)
+
+
+class Reading(NamedTuple):
+    """What the weights say of a pair in a common frame."""
+
+    fit: Fit
+    """Sums that determine the motion from one cloud to the other."""
+    score: Float[Tensor, "*batch"]
+    """How well the clouds should fit as they are."""
+    resampled: Pair
 
 
 class Step(NamedTuple):
@@ -255,25 +272,6 @@ class CommonFrame(NamedTuple):
         axis = self.size.dim()
         parts = (part.unsqueeze(axis) for part in self)
         return CommonFrame(*(part.expand(*self.size.shape, count, *part.shape[axis + 1 :]) for part in parts))
-
-
-def solve_by_moments(canonical: Pair, resampled: Pair, features: Pair) -> RigidTransform:
-    """Motion between the resampled clouds: rotation from their moments, translation from their means."""
-    moments = (moment_matrix(center(cloud), rows) for cloud, rows in zip(resampled, features, strict=True))
-    rotation = solve_rotation(*moments)
-    return motion_between(centroid(resampled.source), centroid(resampled.target), rotation)
-
-
-def solve_by_displacement(canonical: Pair, resampled: Pair, features: Pair) -> RigidTransform:
-    """Motion that carries source points to where they were moved, and moved target points to where they were.
-
-    Least squares over both clouds; the mean feature of a point is its weight.
-    """
-    starts = torch.cat([canonical.source, resampled.target], -2)
-    ends = torch.cat([resampled.source, canonical.target], -2)
-    weights = torch.cat([rows.mean(-1) / rows.shape[-2] for rows in features], -1)
-    motion = solve_motion(starts, ends, weights)
-    return rigid_motion(motion.rotation, motion.translation)
 
 
 @torch.no_grad()
