@@ -19,8 +19,8 @@ from deepume.geometry.frames import frame_poses, principal_frame, sign_changes
 from deepume.geometry.neighbors import full_precision
 from deepume.geometry.rotation import nearest_rotation
 from deepume.networks.estimate import Estimate, Pair, check_choice, check_positive, compose, detach
-from deepume.networks.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
 from deepume.networks.heads import Fit, fit_displacement, fit_moments
+from deepume.networks.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
 from deepume.networks.resamplers import AttentionResampler, Resampled
 from deepume.transform import RigidTransform, Rotations, Source, Target, Vectors, motion_between, rigid_motion
 
