@@ -49,6 +49,7 @@ def _parse(words: list[str]):
 
         from deepume.cli.benchmark import Benchmark
         from deepume.cli.demo import Demo
+        from deepume.cli.export_onnx import Export
         from deepume.cli.info import Info
         from deepume.cli.methods import Methods
         from deepume.cli.register import Register
@@ -67,6 +68,7 @@ def _parse(words: list[str]):
         | Annotated[Weights, tyro.conf.subcommand("weights")]
         | Annotated[Benchmark, tyro.conf.subcommand("benchmark")]
         | Annotated[Train, tyro.conf.subcommand("train")]
+        | Annotated[Export, tyro.conf.subcommand("export")]
     )
     description = (
         "Find the rigid motion between two point clouds of one object. Exit status: 0 sure, 3 not sure, 2 bad input, "
