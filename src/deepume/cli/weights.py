@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from deepume.cli.exits import Exit
-from deepume.networks.weights_files import Entry, FileState, list_weights, load_weights
+from deepume.networks.published_files import GRAPH, Entry, FileState, list_weights
+from deepume.networks.weights_files import load_weights
 
 
 @dataclass(frozen=True)
 class Weights:
-    """List the trained weights and verify each file by its SHA-256; exit status 1 if one is damaged."""
+    """List the trained weights and exported networks, and verify each file by its SHA-256; exit status 1 if one is damaged."""
 
     def run(self) -> Exit:
         """Print the table."""
@@ -21,8 +22,11 @@ class Weights:
         table = Table("weights", "state", "kB", "trained", "data")
         for entry in entries:
             table.add_row(entry.name, entry.state, *_facts(entry))
+        graphs = list_weights(GRAPH)
+        for entry in graphs:
+            table.add_row(entry.name + GRAPH, entry.state, _size(entry), "exported", "")
         Console().print(table)
-        return Exit.FAULT if any(entry.state is FileState.DIFFERENT for entry in entries) else Exit.SURE
+        return Exit.FAULT if any(entry.state is FileState.DIFFERENT for entry in entries + graphs) else Exit.SURE
 
 
 def _facts(entry: Entry) -> tuple[str, str, str]:
@@ -31,4 +35,8 @@ def _facts(entry: Entry) -> tuple[str, str, str]:
         return "", "", ""
     card = load_weights(entry.path).card
     trained = f"{card.steps:,} steps, {card.seconds:.0f} s on {card.device}"
-    return f"{entry.path.stat().st_size / 1e3:,.0f}", trained, ", ".join(card.data)
+    return _size(entry), trained, ", ".join(card.data)
+
+
+def _size(entry: Entry) -> str:
+    return "" if entry.path is None else f"{entry.path.stat().st_size / 1e3:,.0f}"

@@ -91,11 +91,10 @@ class OnnxNetwork:
         passes: int | None = None,
     ) -> Answer:
         """Poses ``(*batch, K)`` and their scores from all frames, by default the four proper ones, as one batch."""
-        axes = (principal_axes(cloud)[..., None, :, :] for cloud in (source, target))
-        of_source, of_target = axes
+        of_source, of_target = (principal_axes(cloud)[..., None, :, :] for cloud in (source, target))
         rotation = of_target @ exchanges @ _transpose(of_source)
-        middles = [cloud.mean(-2)[..., None, :] for cloud in (source, target)]
-        return self.improve(source, target, _between(middles[0], middles[1], rotation), passes=passes)
+        middles = (cloud.mean(-2)[..., None, :] for cloud in (source, target))
+        return self.improve(source, target, _between(*middles, rotation), passes=passes)
 
     def improve(self, source: Source, target: Target, initial: Motion, *, passes: int | None = None) -> Answer:
         """Poses ``(*batch, K)`` and their scores from as many poses of each pair, as one batch."""
@@ -182,12 +181,18 @@ def nearest_rotation(matrix: Float[np.ndarray, "*batch 3 3"]) -> Rotations:
     return (u * signs[..., None, :]) @ vh
 
 
-def _between(source: Vectors, target: Vectors, rotation: Rotations) -> Motion:
+def _between(
+    source: Float[np.ndarray, "*#batch 3"],
+    target: Float[np.ndarray, "*#batch 3"],
+    rotation: Float[np.ndarray, "*#batch 3 3"],
+) -> Motion:
     """The motion with this rotation that carries one point to the other."""
     return Motion(rotation, target - _turn(rotation, source))
 
 
-def _turn(rotation: Rotations, vector: Vectors) -> Vectors:
+def _turn(
+    rotation: Float[np.ndarray, "*#batch 3 3"], vector: Float[np.ndarray, "*#batch 3"]
+) -> Float[np.ndarray, "*batch 3"]:
     return (rotation @ vector[..., None])[..., 0]
 
 
