@@ -14,7 +14,7 @@ from deepume.networks.weights_files import load_weights
 
 @dataclass(frozen=True)
 class Weights:
-    """List the trained weights and exported networks, and verify each file by its SHA-256; exit status 1 if one is damaged."""
+    """List trained weights and exported networks, and verify each by its SHA-256; exit status 1 if one is damaged."""
 
     def run(self) -> Exit:
         """Print the table."""
