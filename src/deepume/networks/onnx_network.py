@@ -93,8 +93,8 @@ class OnnxNetwork:
         """Poses ``(*batch, K)`` and their scores from all frames, by default the four proper ones, as one batch."""
         of_source, of_target = (principal_axes(cloud)[..., None, :, :] for cloud in (source, target))
         rotation = of_target @ exchanges @ _transpose(of_source)
-        middles = (cloud.mean(-2)[..., None, :] for cloud in (source, target))
-        return self.improve(source, target, _between(*middles, rotation), passes=passes)
+        origin, image = (cloud.mean(-2)[..., None, :] for cloud in (source, target))
+        return self.improve(source, target, _between(origin, image, rotation), passes=passes)
 
     def improve(self, source: Source, target: Target, initial: Motion, *, passes: int | None = None) -> Answer:
         """Poses ``(*batch, K)`` and their scores from as many poses of each pair, as one batch."""

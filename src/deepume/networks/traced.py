@@ -6,6 +6,8 @@ with the correlation whose nearest rotation is the answer.
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -71,4 +73,4 @@ def nearest_points(queries: Float[Tensor, "B N 3"], points: Float[Tensor, "B M 3
     gaps = (queries[..., :, None, axis] - points[..., None, :, axis] for axis in range(3))
     x, y, z = (gap.square() for gap in gaps)
     count = torch.sym_min(k, points.shape[-2])
-    return (x + y + z).topk(count, largest=False, sorted=False).indices
+    return (x + y + z).topk(cast("int", count), largest=False, sorted=False).indices
