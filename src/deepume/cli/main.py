@@ -49,13 +49,12 @@ def _parse(words: list[str]):
 
         from deepume.cli.benchmark import Benchmark
         from deepume.cli.demo import Demo
-        from deepume.cli.export_onnx import Export
         from deepume.cli.info import Info
         from deepume.cli.methods import Methods
         from deepume.cli.register import Register
         from deepume.cli.train import Train
         from deepume.cli.view import View
-        from deepume.cli.weights import Weights
+        from deepume.cli.weights import Export, Weights
     except ModuleNotFoundError as error:
         raise DeepumeError(f'The command line needs {error.name}: pip install "deepume[cli]"') from error
 
