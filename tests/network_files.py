@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from deepume.networks.dcp import Dcp, DcpConfig
-from deepume.networks.deepgmr import DeepGMR, DeepGMRConfig
+from deepume.networks.compared.dcp import Dcp, DcpConfig
+from deepume.networks.compared.deepgmr import DeepGMR, DeepGMRConfig
+from deepume.networks.compared.pointnetlk import PointNetLK, PointNetLKConfig
+from deepume.networks.compared.rgm import Rgm, RgmConfig
 from deepume.networks.loading import NetworkMethod
-from deepume.networks.pointnetlk import PointNetLK, PointNetLKConfig
-from deepume.networks.rgm import Rgm, RgmConfig
 from deepume.networks.weights_files import Card, save_weights
 from pairs import disturb
 

@@ -82,7 +82,7 @@ def test_unknown_methods_and_empty_suites_are_refused() -> None:
 
 
 def test_methods_with_something_missing_are_skipped_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepume.networks.weights_files.read_table", dict)
+    monkeypatch.setattr("deepume.networks.published_files.read_table", dict)
     load_network.cache_clear()
     monkeypatch.setitem(sys.modules, "kiss_matcher", None)
     suite = replace(SMALL, methods=("kiss-matcher", "pca", "dcp"), laws=(Law.HAAR, Law.EULER_60))

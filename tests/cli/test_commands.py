@@ -51,7 +51,7 @@ def test_methods_lists_every_method(run) -> None:
 
 
 def test_methods_says_what_is_missing_and_how_to_get_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepume.networks.weights_files.read_table", dict)
+    monkeypatch.setattr("deepume.networks.published_files.read_table", dict)
     monkeypatch.setattr("deepume.api.find_spec", lambda name: None)
     lines = run("methods").out.splitlines()
     remedies = {name: line for line in lines if line.startswith("* ") for name in line[2:].split(":")[0].split(", ")}
@@ -135,11 +135,27 @@ def test_a_small_training_leaves_weights_with_its_commit_and_its_log(run, tmp_pa
     assert [event["step"] for event in events if event["event"] == "train"] == [2, 4]
 
 
-@pytest.mark.parametrize("command", ["register", "view", "demo", "info", "methods", "weights", "benchmark", "train"])
+@pytest.mark.parametrize(
+    "command", ["register", "view", "demo", "info", "methods", "weights", "benchmark", "train", "export"]
+)
 def test_every_command_has_help(run, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.code == 0
     assert "usage: deepume" in outcome.out
+
+
+def test_an_export_that_fails_says_why_in_one_line(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "file.onnx"
+    assert "deepume.onnx" in run("export", "--help").out
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    outcomes = {name: run("export", name, "-o", out) for name in ("deepume-smal", "dcp-60", "deepume-small")}
+    assert {(outcome.code, len(outcome.err.splitlines())) for outcome in outcomes.values()} == {(2, 1)}
+    assert 'pip install "deepume[export]"' in outcomes["deepume-small"].err
+    assert not out.exists()
+
+
+def test_the_exported_network_of_the_package_is_listed(run) -> None:
+    assert "deepume.onnx" in run("weights").out
 
 
 def test_a_benchmark_of_no_pairs_or_with_no_place_for_its_record_says_so(run, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_name_unlike_any_gets_the_list(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["dcp", "rgm-60"])
 def test_a_method_without_weights_names_the_recipe_that_trains_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepume.networks.weights_files.read_table", dict)
+    monkeypatch.setattr("deepume.networks.published_files.read_table", dict)
     load_network.cache_clear()
     cloud = torch.rand(30, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     with pytest.raises(WeightsError, match=rf"deepume train {name} --data"):

@@ -12,6 +12,7 @@ from deepume.geometry.frames import axis_exchanges, sign_changes
 from deepume.geometry.moments import moment_matrix
 from deepume.geometry.rotation import solve_rotation
 from deepume.networks.deepume import DeepUME, DeepUMEConfig, Head, PaperConfig, PaperDeepUME, PaperHead, Resampling
+from deepume.networks.estimate import CommonFrame
 from deepume.transform import RigidTransform
 from pairs import disturb, largest_difference, random_motion, seeded, skewed_cloud
 
@@ -119,7 +120,7 @@ def test_undisplaced_clouds_give_the_moments_of_the_clouds_themselves():
     sides = model.resample(*estimate.canonical, *graphs)
     centered = (cloud - cloud.mean(-2) for cloud in estimate.canonical)
     turn = solve_rotation(*(moment_matrix(cloud, side.features) for cloud, side in zip(centered, sides, strict=True)))
-    common = model._common_frame(source, target)
+    common = CommonFrame.around(source, target)
     expected = common.enter(initial).rotation @ turn @ common.axes.mT
     assert torch.allclose(estimate.target_from_source.rotation, expected)
 

@@ -1,3 +1,4 @@
+import gzip
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -7,8 +8,9 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-import deepume.networks.weights_files as module
+import deepume.networks.published_files as module
 from deepume.errors import UnknownNameError
+from deepume.networks.published_files import read_graph
 from deepume.networks.weights_files import (
     Card,
     FileState,
@@ -18,6 +20,7 @@ from deepume.networks.weights_files import (
     list_weights,
     load_weights,
     publish,
+    read_table,
     restore_weights,
     save_weights,
     shrink_weights,
@@ -129,6 +132,45 @@ def test_a_published_file_is_found_by_name_and_verified(folders: Path):
     ]
 
 
+def test_a_file_outside_the_package_is_packed_when_published(folders: Path):
+    path = folders / "weights" / "outside.safetensors"
+    save_weights(path, make_network(Config()), Config(), CARD)
+    contents, before = path.read_bytes(), load_weights(path)
+    packed = publish(path)
+    assert [each.name for each in (folders / "weights").iterdir()] == ["outside.safetensors.gz"]
+    assert gzip.decompress(packed.read_bytes()) == contents
+    for name_or_path in ("outside", packed):
+        after = load_weights(name_or_path)
+        assert (after.config, after.card) == (before.config, before.card)
+        assert all(torch.equal(after.state[name], value) for name, value in before.state.items())
+    bytes_before = packed.read_bytes()
+    path.write_bytes(contents)
+    assert publish(path).read_bytes() == bytes_before
+    assert publish(packed) == packed
+
+
+@pytest.mark.parametrize("length", [5, -10, None], ids=["no header", "cut off", "another file"])
+def test_a_damaged_packed_file_is_refused(folders: Path, length: int | None):
+    path = folders / "weights" / "outside.safetensors"
+    save_weights(path, make_network(Config()), Config(), CARD)
+    packed = publish(path)
+    packed.write_bytes(packed.read_bytes()[:length] if length else gzip.compress(b"another"))
+    with pytest.raises(WeightsError, match=r"[fF]etch it again"):
+        load_weights("outside")
+    assert list_weights()[0].state is FileState.DIFFERENT
+
+
+def test_exported_networks_have_lines_of_their_own_in_the_table(folders: Path):
+    (folders / "trained" / "inside.onnx").write_bytes(b"graph")
+    publish(folders / "trained" / "inside.onnx")
+    assert read_table() == {}
+    assert [(entry.name, entry.state) for entry in list_weights(".onnx")] == [("inside", FileState.VERIFIED)]
+    assert read_graph("inside") == b"graph"
+    (folders / "trained" / "inside.onnx").write_bytes(b"grape")
+    with pytest.raises(WeightsError, match="not the published file"):
+        read_graph("inside")
+
+
 def test_a_changed_file_is_refused(folders: Path):
     path = folders / "trained" / "inside.safetensors"
     save_weights(path, make_network(Config()), Config(), CARD)
@@ -145,8 +187,7 @@ def test_a_changed_file_is_refused(folders: Path):
 def test_missing_unlisted_and_unknown_are_distinguished(folders: Path):
     path = folders / "weights" / "gone.safetensors"
     save_weights(path, make_network(Config()), Config(), CARD)
-    publish(path)
-    path.rename(folders / "weights" / "new.safetensors")
+    publish(path).rename(folders / "weights" / "new.safetensors.gz")
     states = {entry.name: entry.state for entry in list_weights()}
     assert states == {"gone": FileState.MISSING, "new": FileState.UNLISTED}
     with pytest.raises(WeightsError, match="neither in"):

@@ -12,7 +12,7 @@ from torch import nn
 from deepume.datasets.pairs.laws import Law
 from deepume.datasets.pairs.scenarios import Scenario
 from deepume.methods.table import NETWORKS
-from deepume.networks.rgm import Rgm
+from deepume.networks.compared.rgm import Rgm
 from deepume.training.losses.objectives import TRAINABLES
 from deepume.training.losses.supervised import (
     dcp_objective,

@@ -54,7 +54,7 @@ def _parse(words: list[str]):
         from deepume.cli.register import Register
         from deepume.cli.train import Train
         from deepume.cli.view import View
-        from deepume.cli.weights import Weights
+        from deepume.cli.weights import Export, Weights
     except ModuleNotFoundError as error:
         raise DeepumeError(f'The command line needs {error.name}: pip install "deepume[cli]"') from error
 
@@ -67,6 +67,7 @@ def _parse(words: list[str]):
         | Annotated[Weights, tyro.conf.subcommand("weights")]
         | Annotated[Benchmark, tyro.conf.subcommand("benchmark")]
         | Annotated[Train, tyro.conf.subcommand("train")]
+        | Annotated[Export, tyro.conf.subcommand("export")]
     )
     description = (
         "Find the rigid motion between two point clouds of one object. Exit status: 0 sure, 3 not sure, 2 bad input, "

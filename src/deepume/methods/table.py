@@ -15,11 +15,11 @@ from deepume.methods.simple.pca import register_pca
 from deepume.methods.simple.refined_frames import Frames
 from deepume.methods.simple.refined_grid import Grid
 from deepume.methods.simple.ume import ClosedFormUme
-from deepume.networks.dcp import Dcp, DcpConfig
-from deepume.networks.deepgmr import DeepGMR, DeepGMRConfig
+from deepume.networks.compared.dcp import Dcp, DcpConfig
+from deepume.networks.compared.deepgmr import DeepGMR, DeepGMRConfig
+from deepume.networks.compared.pointnetlk import PointNetLK, PointNetLKConfig
+from deepume.networks.compared.rgm import Rgm, RgmConfig
 from deepume.networks.loading import NetworkMethod
-from deepume.networks.pointnetlk import PointNetLK, PointNetLKConfig
-from deepume.networks.rgm import Rgm, RgmConfig
 
 ALWAYS = frozenset({Claim.PROPER, Claim.BATCH, Claim.DETERMINISTIC, Claim.PERMUTATION})
 LOCAL = ALWAYS | {Claim.TRANSLATION}

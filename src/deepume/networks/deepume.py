@@ -14,15 +14,24 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepume.geometry.chamfer import rank_by_chamfer
-from deepume.geometry.clouds import center, centroid, rms_radius
+from deepume.geometry.clouds import centroid
 from deepume.geometry.frames import frame_poses, principal_frame, sign_changes
-from deepume.geometry.moments import moment_matrix
 from deepume.geometry.neighbors import full_precision
-from deepume.geometry.rotation import nearest_rotation, solve_motion, solve_rotation
-from deepume.networks.estimate import Estimate, Pair, check_choice, check_positive, compose, detach
+from deepume.geometry.rotation import nearest_rotation
+from deepume.networks.estimate import (
+    CommonFrame,
+    Estimate,
+    Fit,
+    Pair,
+    check_choice,
+    check_positive,
+    compose,
+    detach,
+)
+from deepume.networks.heads import fit_displacement, fit_moments
 from deepume.networks.paper import PaperConfig, PaperDeepUME, PaperHead, Resampling
-from deepume.networks.resamplers import AttentionResampler
-from deepume.transform import RigidTransform, Rotations, Source, Target, Vectors, motion_between, rigid_motion
+from deepume.networks.resamplers import AttentionResampler, Resampled
+from deepume.transform import RigidTransform, Source, Target, motion_between, rigid_motion
 
 __all__ = [
     "DeepUME",
@@ -35,10 +44,6 @@ __all__ = [
     "PaperHead",
     "Resampling",
 ]
-
-
-LARGEST_RATIO = 1e3
-"""The unit is at least the radius of the target over this: in that of a tiny source, numbers would overflow."""
 
 
 class Head(StrEnum):
@@ -103,7 +108,7 @@ class DeepUME(nn.Module):
         self.predict_score = nn.Sequential(
             nn.Linear(4 * config.width, config.width), nn.GELU(), nn.Linear(config.width, 1)
         )
-        self.solve = solve_by_moments if config.head is Head.MOMENTS else solve_by_displacement
+        self.fit = fit_moments if config.head is Head.MOMENTS else fit_displacement
         self.register_buffer("sign_changes", torch.from_numpy(sign_changes()).float(), persistent=False)
 
     def forward(
@@ -121,8 +126,7 @@ class DeepUME(nn.Module):
         """
         if initial is None:
             initial = nearest_frame_pose(source, target, self.sign_changes)
-        common = self._common_frame(source, target, exchange)
-        return self._improve(common, initial, passes or self.config.passes)
+        return self._improve(self._see(source, target, exchange), initial, passes or self.config.passes)
 
     def hypotheses(
         self,
@@ -140,17 +144,18 @@ class DeepUME(nn.Module):
         self, source: Source, target: Target, initial: RigidTransform, *, passes: int | None = None
     ) -> Estimate:
         """Poses ``(*batch, K)`` and their scores from as many poses of each pair, as one batch."""
-        common = self._common_frame(source, target).repeat(initial.rotation.shape[-3])
-        return self._improve(common, initial, passes or self.config.passes)
+        seen = self._see(source, target).repeat(initial.rotation.shape[-3])
+        return self._improve(seen, initial, passes or self.config.passes)
 
     def average_signs(self, source: Source, target: Target, pose: RigidTransform) -> RigidTransform:
         """The pose after one more pass: the mean of its answers in each of the source's four proper frames.
 
         The signs of a frame are a convention, so the part of an answer that depends on them is error; it averages out.
         """
-        one = self._common_frame(source, target).repeat(len(self.sign_changes))
-        common = one._replace(source=one.source @ self.sign_changes, axes=one.axes @ self.sign_changes)
-        poses = self._improve(common, pose[..., None], 1).target_from_source
+        seen = self._see(source, target).repeat(len(self.sign_changes))
+        one, signs = seen.frame, self.sign_changes.to(source)
+        turned = one._replace(source=one.source @ signs, axes=one.axes @ signs)
+        poses = self._improve(seen._replace(frame=turned), pose[..., None], 1).target_from_source
         with full_precision(source):
             middle = centroid(source)
             images = poses.apply(middle[..., None, None, :]).squeeze(-2)
@@ -159,50 +164,58 @@ class DeepUME(nn.Module):
     @torch.no_grad()
     def describe(self, source: Source, target: Target, target_from_source: RigidTransform) -> Pair:
         """Features of both clouds, the weights of the moments, as a pass that starts from this pose sees them."""
-        common = self._common_frame(source, target)
-        canonical = common.clouds(common.enter(target_from_source))
-        of_source, of_target = self.resample(*canonical, common.source_graph, common.target_graph)
+        seen = self._see(source, target)
+        with full_precision(source):
+            canonical = seen.frame.clouds(seen.frame.enter(target_from_source))
+        of_source, of_target = self.resample(*canonical, seen.source_graph, seen.target_graph)
         return Pair(of_source.features, of_target.features)
 
     @torch.no_grad()
-    def _common_frame(
-        self, source: Source, target: Target, exchange: Float[Tensor, "*#batch 3 3"] | None = None
-    ) -> CommonFrame:
-        """The source's principal frame with its centroid as origin and its radius as unit."""
+    def _see(self, source: Source, target: Target, exchange: Float[Tensor, "*#batch 3 3"] | None = None) -> SeenPair:
+        """The pair in its common frame, with its graphs."""
         with full_precision(source):
-            axes = principal_frame(source).axes
-            axes = axes if exchange is None else axes @ exchange.to(axes)
-            size = torch.maximum(rms_radius(source), rms_radius(target) / LARGEST_RATIO)
-            size = size.clamp_min(torch.finfo(source.dtype).tiny)
-            return CommonFrame(
-                source=center(source) @ axes / size[..., None, None],
-                target=center(target) / size[..., None, None],
-                source_graph=self.resample.graph(source),
-                target_graph=self.resample.graph(target),
-                axes=axes,
-                source_center=centroid(source),
-                target_center=centroid(target),
-                size=size,
-            )
+            frame = CommonFrame.around(source, target, None if exchange is None else exchange.to(source))
+            return SeenPair(frame, self.resample.graph(source), self.resample.graph(target))
 
-    def _improve(self, common: CommonFrame, initial: RigidTransform, passes: int) -> Estimate:
+    def _improve(self, seen: SeenPair, initial: RigidTransform, passes: int) -> Estimate:
         """All passes; no gradient runs from one into the one before, so each learns from its own answer."""
-        steps = [self._step(common, common.enter(initial))]
+        with full_precision(seen.frame.source):
+            start = seen.frame.enter(initial)
+        steps = [self._step(seen, start)]
         for _ in range(passes - 1):
-            steps.append(self._step(common, detach(steps[-1].pose)))
-        poses = tuple(common.leave(step.pose) for step in steps)
+            steps.append(self._step(seen, detach(steps[-1].pose)))
+        with full_precision(seen.frame.source):
+            poses = tuple(seen.frame.leave(step.pose) for step in steps)
         return Estimate(poses, steps[-1].canonical, steps[-1].resampled, tuple(step.score for step in steps))
 
-    def _step(self, common: CommonFrame, pose: RigidTransform) -> Step:
+    def _step(self, seen: SeenPair, pose: RigidTransform) -> Step:
         """One pass: both clouds in one frame, joint resampling and features, moments, rotation, translation."""
-        canonical = common.clouds(pose)
-        of_source, of_target = self.resample(*canonical, common.source_graph, common.target_graph)
-        with full_precision(common.source):
+        with full_precision(seen.frame.source):
+            canonical = seen.frame.clouds(pose)
+        of_source, of_target = self.resample(*canonical, seen.source_graph, seen.target_graph)
+        reading = self.read(canonical, of_source, of_target)
+        with full_precision(seen.frame.source):
+            improved = compose(pose, reading.fit.motion())
+        return Step(improved, reading.score, canonical, reading.resampled)
+
+    def read(self, canonical: Pair, of_source: Resampled, of_target: Resampled) -> Reading:
+        """What a pass ends with, before the closed form."""
+        with full_precision(canonical.source):
             resampled = canonical.move(of_source.displacement, of_target.displacement)
-            features = Pair(of_source.features.to(common.source), of_target.features.to(common.source))
-            improved = compose(pose, self.solve(canonical, resampled, features))
+            features = Pair(of_source.features.to(canonical.source), of_target.features.to(canonical.source))
+            fit = self.fit(canonical, resampled, features)
         score = self.predict_score(torch.cat([of_source.pooled, of_target.pooled], -1))
-        return Step(improved, score.squeeze(-1), canonical, resampled)
+        return Reading(fit, score.squeeze(-1), resampled)
+
+
+class Reading(NamedTuple):
+    """What the weights say of a pair in a common frame."""
+
+    fit: Fit
+    """Sums that determine the motion from one cloud to the other."""
+    score: Float[Tensor, "*batch"]
+    """How well the clouds should fit as they are."""
+    resampled: Pair
 
 
 class Step(NamedTuple):
@@ -214,66 +227,19 @@ class Step(NamedTuple):
     resampled: Pair
 
 
-class CommonFrame(NamedTuple):
-    """Both clouds without their places and sizes, and the way back.
+class SeenPair(NamedTuple):
+    """A pair in its common frame, with the nearest neighbors of all points, which no pose changes."""
 
-    Poses inside are ``target_from_frame``: they lead from the source's principal frame to the target.
-    """
-
-    source: Float[Tensor, "*batch N 3"]
-    """In its principal frame, of radius 1."""
-    target: Float[Tensor, "*batch M 3"]
-    """Centered, in the same unit, its own axes."""
+    frame: CommonFrame
     source_graph: Int[Tensor, "*batch N k"]
     target_graph: Int[Tensor, "*batch M l"]
-    axes: Rotations
-    source_center: Vectors
-    target_center: Vectors
-    size: Float[Tensor, "*batch"]
 
-    def clouds(self, pose: RigidTransform) -> Pair:
-        """Both clouds in the common frame, the target brought there by the inverse of the pose."""
-        with full_precision(self.source):
-            return Pair(self.source, pose.inverse().apply(self.target))
-
-    def enter(self, target_from_source: RigidTransform) -> RigidTransform:
-        """``target_from_frame`` of a pose between the clouds as they came."""
-        with full_precision(self.source):
-            pose = target_from_source.to(self.source)
-            offset = pose.apply(self.source_center.unsqueeze(-2)).squeeze(-2) - self.target_center
-            return rigid_motion(pose.rotation @ self.axes, offset / self.size.unsqueeze(-1))
-
-    def leave(self, target_from_frame: RigidTransform) -> RigidTransform:
-        """The pose between the clouds as they came."""
-        with full_precision(self.source):
-            rotation = target_from_frame.rotation @ self.axes.mT
-            image = self.target_center + self.size.unsqueeze(-1) * target_from_frame.translation
-            return motion_between(self.source_center, image, rotation)
-
-    def repeat(self, count: int) -> CommonFrame:
+    def repeat(self, count: int) -> SeenPair:
         """The same ``count`` times along a new last batch axis."""
-        axis = self.size.dim()
-        parts = (part.unsqueeze(axis) for part in self)
-        return CommonFrame(*(part.expand(*self.size.shape, count, *part.shape[axis + 1 :]) for part in parts))
-
-
-def solve_by_moments(canonical: Pair, resampled: Pair, features: Pair) -> RigidTransform:
-    """Motion between the resampled clouds: rotation from their moments, translation from their means."""
-    moments = (moment_matrix(center(cloud), rows) for cloud, rows in zip(resampled, features, strict=True))
-    rotation = solve_rotation(*moments)
-    return motion_between(centroid(resampled.source), centroid(resampled.target), rotation)
-
-
-def solve_by_displacement(canonical: Pair, resampled: Pair, features: Pair) -> RigidTransform:
-    """Motion that carries source points to where they were moved, and moved target points to where they were.
-
-    Least squares over both clouds; the mean feature of a point is its weight.
-    """
-    starts = torch.cat([canonical.source, resampled.target], -2)
-    ends = torch.cat([resampled.source, canonical.target], -2)
-    weights = torch.cat([rows.mean(-1) / rows.shape[-2] for rows in features], -1)
-    motion = solve_motion(starts, ends, weights)
-    return rigid_motion(motion.rotation, motion.translation)
+        batch = self.frame.size.shape
+        graphs = (self.source_graph, self.target_graph)
+        repeated = (each.unsqueeze(-3).expand(*batch, count, *each.shape[-2:]) for each in graphs)
+        return SeenPair(self.frame.repeat(count), *repeated)
 
 
 @torch.no_grad()

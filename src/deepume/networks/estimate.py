@@ -7,19 +7,25 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from jaxtyping import Float
-from torch import Tensor
 
+from deepume.arrays import Array, namespace, smallest_number
 from deepume.errors import require_known
-from deepume.transform import RigidTransform, rigid_motion
+from deepume.geometry.clouds import center, centroid, rms_radius
+from deepume.geometry.frames import principal_frame
+from deepume.geometry.rotation import nearest_rotation
+from deepume.transform import RigidTransform, Rotations, Source, Target, Vectors, motion_between, rigid_motion
+
+LARGEST_RATIO = 1e3
+"""The unit of a common frame is at least the radius of the target over this."""
 
 
 class Pair(NamedTuple):
     """One thing for each cloud of a pair."""
 
-    source: Float[Tensor, "*batch N C"]
-    target: Float[Tensor, "*batch M C"]
+    source: Float[Array, "*batch N C"]
+    target: Float[Array, "*batch M C"]
 
-    def move(self, source: Float[Tensor, "*batch N C"], target: Float[Tensor, "*batch M C"]) -> Pair:
+    def move(self, source: Float[Array, "*batch N C"], target: Float[Array, "*batch M C"]) -> Pair:
         """Both displaced."""
         return Pair(self.source + source.to(self.source), self.target + target.to(self.target))
 
@@ -34,7 +40,7 @@ class Estimate:
     """Both clouds in the common frame, as the last pass saw them."""
     resampled: Pair
     """The same after joint resampling."""
-    scores: tuple[Float[Tensor, "*batch"], ...] = ()
+    scores: tuple[Float[Array, "*batch"], ...] = ()
     """For each pass, predicted log Chamfer distance of the pose *it started from*, in rms radii of the source."""
 
     @property
@@ -43,14 +49,77 @@ class Estimate:
         return self.passes[-1]
 
     @property
-    def score(self) -> Float[Tensor, "*batch"] | None:
+    def score(self) -> Float[Array, "*batch"] | None:
         """The score of the last pass, lower is better; None for a network without a score head."""
         return self.scores[-1] if self.scores else None
 
 
+class Fit(NamedTuple):
+    """All that Procrustes needs to know of a pair; an exported network ends here."""
+
+    correlation: Float[Array, "*batch 3 3"]
+    """Its nearest rotation is the rotation of the motion."""
+    source_mean: Vectors
+    """A point that the motion carries to ``target_mean``."""
+    target_mean: Vectors
+
+    def motion(self) -> RigidTransform:
+        """The motion with the nearest rotation that carries one mean to the other."""
+        return motion_between(self.source_mean, self.target_mean, nearest_rotation(self.correlation))
+
+
+class CommonFrame(NamedTuple):
+    """Both clouds without their places and sizes, and the way back.
+
+    Poses inside are ``target_from_frame``: they lead from the source's principal frame to the target.
+    """
+
+    source: Float[Array, "*batch N 3"]
+    """In its principal frame, of radius 1."""
+    target: Float[Array, "*batch M 3"]
+    """Centered, in the same unit, its own axes."""
+    axes: Rotations
+    source_center: Vectors
+    target_center: Vectors
+    size: Float[Array, "*batch"]
+
+    @classmethod
+    def around(cls, source: Source, target: Target, exchange: Float[Array, "*#batch 3 3"] | None = None) -> CommonFrame:
+        """The source's principal frame with its centroid as origin and its radius as unit."""
+        xp, axes = namespace(source), principal_frame(source).axes
+        axes = axes if exchange is None else axes @ exchange
+        size = xp.clip(xp.maximum(rms_radius(source), rms_radius(target) / LARGEST_RATIO), min=smallest_number(source))
+        unit = size[..., None, None]
+        return cls(center(source) @ axes / unit, center(target) / unit, axes, centroid(source), centroid(target), size)
+
+    def clouds(self, pose: RigidTransform) -> Pair:
+        """Both clouds in the common frame, the target brought there by the inverse of the pose."""
+        return Pair(self.source, pose.inverse().apply(self.target))
+
+    def enter(self, target_from_source: RigidTransform) -> RigidTransform:
+        """``target_from_frame`` of a pose between the clouds as they came."""
+        pose = target_from_source.to(self.source)
+        offset = pose.apply(self.source_center[..., None, :]).squeeze(-2) - self.target_center
+        return rigid_motion(pose.rotation @ self.axes, offset / self.size[..., None])
+
+    def leave(self, target_from_frame: RigidTransform) -> RigidTransform:
+        """The pose between the clouds as they came."""
+        rotation = target_from_frame.rotation @ self.axes.mT
+        image = self.target_center + self.size[..., None] * target_from_frame.translation
+        return motion_between(self.source_center, image, rotation)
+
+    def repeat(self, count: int) -> CommonFrame:
+        """The same ``count`` times along a new last batch axis."""
+        xp, axis = namespace(self.source), self.size.ndim
+        parts = (xp.expand_dims(part, axis=axis) for part in self)
+        return CommonFrame(
+            *(xp.broadcast_to(part, (*self.size.shape, count, *part.shape[axis + 1 :])) for part in parts)
+        )
+
+
 def compose(c_from_b: RigidTransform, b_from_a: RigidTransform) -> RigidTransform:
     """``c_from_b @ b_from_a`` of motions without scale."""
-    moved = c_from_b.apply(b_from_a.translation.unsqueeze(-2)).squeeze(-2)
+    moved = c_from_b.apply(b_from_a.translation[..., None, :]).squeeze(-2)
     return rigid_motion(c_from_b.rotation @ b_from_a.rotation, moved)
 
 

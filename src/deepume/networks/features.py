@@ -93,8 +93,11 @@ class Dgcnn(nn.Module):
 
     def forward(self, points: Points) -> Float[Tensor, "*batch N C"]:
         """Non-negative features of each point, ``C = features``."""
-        graph = _flat_graph(neighbor_indices(points, points, min(self.neighbors, points.shape[-2])))
-        rows = points.reshape(-1, 3)
+        return self.from_graph(points, neighbor_indices(points, points, min(self.neighbors, points.shape[-2])))
+
+    def from_graph(self, points: Points, neighbors: Int[Tensor, "*batch N k"]) -> Float[Tensor, "*batch N C"]:
+        """The same from the neighbors of each point."""
+        graph, rows = _flat_graph(neighbors), points.reshape(-1, 3)
         pooled = self._pool_trained(rows, graph) if self.training else self._pool_folded(rows, graph)
         return self.point_layer(pooled).unflatten(0, points.shape[:-1])
 
@@ -120,6 +123,8 @@ class Dgcnn(nn.Module):
             from deepume.networks.kernels.edges import pool_edges
 
             return pool_edges(of_neighbor, of_center, graph, later)
+        if torch.compiler.is_exporting():
+            return _pool_block(of_neighbor, graph, of_center, later)  # a graph in a file has no loop over blocks
         size = CPU_BLOCK if points.device.type == "cpu" else GPU_BLOCK
         blocks = zip(graph.split(size), of_center.split(size), strict=True)
         return torch.cat([_pool_block(of_neighbor, *block, later) for block in blocks])
@@ -140,7 +145,7 @@ def _map_edges(
 def _flat_graph(indices: Int[Tensor, "*batch N k"]) -> Int[Tensor, "P k"]:
     """Positions within each cloud made positions within all clouds, one after the other."""
     clouds = indices.reshape(-1, *indices.shape[-2:])
-    first = torch.arange(len(clouds), device=indices.device) * indices.shape[-2]
+    first = torch.arange(clouds.shape[0], device=indices.device) * indices.shape[-2]
     return (clouds + first[:, None, None]).flatten(0, 1)
 
 

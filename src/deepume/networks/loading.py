@@ -14,7 +14,8 @@ from deepume.alignment.ranking import rank_hypotheses
 from deepume.geometry.clouds import subsample_farthest
 from deepume.geometry.rotation import nearest_rotation
 from deepume.geometry.unit_sphere import to_unit_pair
-from deepume.networks.weights_files import SUFFIX, WeightsError, config_of, load_weights, restore_weights, why_missing
+from deepume.networks.published_files import WeightsError, is_path, why_missing
+from deepume.networks.weights_files import config_of, load_weights, restore_weights
 from deepume.result import Registration
 from deepume.transform import Points, RigidTransform, Source, Target
 
@@ -61,7 +62,7 @@ def _solve_in_unit_sphere(network: nn.Module, source: Source, target: Target) ->
 @lru_cache(maxsize=8)
 def load_network(kind: type[Network], config: type, name: str, device: torch.device) -> Network:
     """A network with published weights, or with those of a file, read once."""
-    reason = None if name.endswith(SUFFIX) else why_missing(name)
+    reason = None if is_path(name) else why_missing(name)
     if reason is not None:
         raise WeightsError(reason)
     weights = load_weights(name)

@@ -83,9 +83,9 @@ class PaperDeepUME(nn.Module):
         frames = self._frames(source, target)
         with full_precision(source):
             canonical = Pair(frames[0].to_local(source), frames[1].to_local(target))
-        resampled = self._resample(canonical, Resampling.COORDINATES)
+        resampled = self.resample(canonical, Resampling.COORDINATES)
         features = Pair(self.describe(resampled.source), self.describe(resampled.target))
-        features = self._resample(features, Resampling.FEATURES)
+        features = self.resample(features, Resampling.FEATURES)
         with full_precision(source):
             rotation = self._rotation(frames, resampled, features)
             pose = motion_between(frames[0].centroid, frames[1].centroid, rotation)
@@ -109,7 +109,7 @@ class PaperDeepUME(nn.Module):
         """Sign patterns that are not tried: as released, none."""
         return torch.zeros(*target.centroid.shape[:-1], len(patterns), dtype=torch.bool, device=patterns.device)
 
-    def _resample(self, pair: Pair, space: Resampling) -> Pair:
+    def resample(self, pair: Pair, space: Resampling) -> Pair:
         """``C + phi(C, C_other)`` for both clouds, if this is the space in which the network resamples."""
         if self.displace is None or self.config.resampling is not space:
             return pair

@@ -150,8 +150,19 @@ class AttentionResampler(nn.Module):
         target_graph: Int[Tensor, "*batch M l"],
     ) -> tuple[Resampled, Resampled]:
         """Displacements, features and pooled tokens of the source and of the target."""
+        across = self.tokens.graph(source, target), self.tokens.graph(target, source)
+        return self.attend(source, target, (source_graph, target_graph), across)
+
+    def attend(
+        self,
+        source: Source,
+        target: Target,
+        own: tuple[Graph, Int[Tensor, "*batch M l"]],
+        across: tuple[Int[Tensor, "*batch N p"], Int[Tensor, "*batch M q"]],
+    ) -> tuple[Resampled, Resampled]:
+        """The same from the neighbors of each point, in its own and in the other cloud; their order does not matter."""
         sizes = source.shape[-2], target.shape[-2]
-        both = [self.tokens(source, target, source_graph), self.tokens(target, source, target_graph)]
+        both = [self.tokens(source, target, own[0], across[0]), self.tokens(target, source, own[1], across[1])]
         tokens = torch.cat(both, -2)
         for block in self.blocks:
             tokens = block(tokens, sizes)
@@ -174,11 +185,14 @@ class PointTokens(nn.Module):
         )
         self.position = nn.Linear(6 * FOURIER_OCTAVES, width)
 
-    def forward(self, cloud: Source, other: Target, graph: Graph) -> SourceTokens:
+    def graph(self, cloud: Source, other: Target) -> Graph:
+        """The neighbors of each point in the other cloud."""
+        return neighbor_indices(cloud, other, min(self.cross_neighbors, other.shape[-2]))
+
+    def forward(self, cloud: Source, other: Target, own: Graph, across: Int[Tensor, "*batch N p"]) -> SourceTokens:
         """The sum of three descriptions of each point."""
-        near = neighbor_indices(cloud, other, min(self.cross_neighbors, other.shape[-2]))
-        around = _pool(self.own(_edges(cloud, cloud, graph)))
-        opposite = _pool(self.other(_edges(cloud, other, near)))
+        around = _pool(self.own(_edges(cloud, cloud, own)))
+        opposite = _pool(self.other(_edges(cloud, other, across)))
         return around + opposite + self.position(fourier_features(cloud))
 
 

@@ -1,44 +1,59 @@
-"""Trained weights by name: verified safetensors files that carry their configuration and their history.
+"""Trained weights as safetensors files that carry their configuration and their history.
 
-Files of the default method are inside the package, others in ``weights/`` of a checkout. One table in the package,
-``trained/SHA256SUMS``, pins them all; ``sha256sum -c`` reads it too. A user's own files, in the folder that the
-environment variable ``DEEPUME_WEIGHTS`` names, come first and are not pinned. No pickle is ever read.
+:mod:`deepume.networks.published_files` finds and verifies them. No pickle is ever read.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import types
 from dataclasses import MISSING, asdict, dataclass, field, fields
-from enum import Enum, StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
+from safetensors.torch import load as from_safetensors
 from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
-from deepume.errors import DeepumeError, require_known
+from deepume.networks.published_files import (
+    SUFFIX,
+    Entry,
+    FileState,
+    WeightsError,
+    digest_of,
+    list_weights,
+    locate_weights,
+    publish,
+    read_table,
+    read_verified,
+    why_missing,
+)
 from deepume.networks.storage import Storage, pack, unpack
 
-PACKAGE_FOLDER = Path(__file__).parent / "trained"
-"""Weights that come with the package."""
-CHECKOUT_FOLDER = Path(__file__).parents[3] / "weights"
-"""Weights of a checkout that are too many for the package."""
-TABLE = PACKAGE_FOLDER / "SHA256SUMS"
-"""Digests of all published files, in both folders."""
-OWN_FOLDER = "DEEPUME_WEIGHTS"
-"""Environment variable that names a folder of the user's own weights, such as that of a training run."""
-SUFFIX = ".safetensors"
+__all__ = [
+    "SUFFIX",
+    "Card",
+    "Entry",
+    "FileState",
+    "Weights",
+    "WeightsError",
+    "config_of",
+    "digest_of",
+    "list_weights",
+    "load_weights",
+    "publish",
+    "read_table",
+    "restore_weights",
+    "save_weights",
+    "shrink_weights",
+    "why_missing",
+]
+
 FORMAT = "deepume-1"
 """Version of the header."""
 Config = TypeVar("Config")
-
-
-class WeightsError(DeepumeError):
-    """A weights file is missing, damaged, not the published one, or of another network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +91,6 @@ class Weights(NamedTuple):
     """Where they come from."""
 
 
-class FileState(StrEnum):
-    """What is known of a published file."""
-
-    VERIFIED = "verified"
-    MISSING = "missing"
-    """In the table, but in neither folder."""
-    DIFFERENT = "different"
-    """There, but not the published file: its digest differs."""
-    UNLISTED = "unlisted"
-    """There, but not in the table."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of :func:`list_weights`."""
-
-    name: str
-    path: Path | None
-    """None where the file is missing."""
-    state: FileState
-    sha256: str
-    """Digest that the table demands; empty where unlisted."""
-
-
 def save_weights(
     path: Path, network: nn.Module, config: Any, card: Card, *, storage: Storage | str = Storage.FULL
 ) -> str:
@@ -130,83 +121,32 @@ def _write(path: Path, weights: Weights, storage: Storage) -> str:
 
 
 def load_weights(name_or_path: str | Path, *, sha256: str | None = None) -> Weights:
-    """Contents of a published file by name, verified, or of any file by path (ending in ``.safetensors``).
+    """Contents of a published file by name, verified, or of any file by path (``.safetensors``, ``.safetensors.gz``).
 
     A published file whose digest is not the table's is refused. A file by path is checked against ``sha256`` if
     that is given, and against the table if it lies in one of the published folders.
     """
-    path, expected = _locate(name_or_path)
+    path, expected = locate_weights(name_or_path)
     if not path.is_file():
         raise WeightsError(f"No weights file {path}. Published names: {', '.join(read_table()) or 'none yet'}.")
-    _verify(path, sha256 or expected)
-    return _read(path)
+    return _read(read_verified(path, sha256 or expected), path)
 
 
-def _locate(name_or_path: str | Path) -> tuple[Path, str | None]:
-    """Path of a file, and the digest it must have, where one is known."""
-    table = read_table()
-    if str(name_or_path).endswith(SUFFIX):
-        path = Path(name_or_path)
-        published = path.resolve().parent in (PACKAGE_FOLDER.resolve(), CHECKOUT_FOLDER.resolve())
-        return path, table.get(path.stem) if published else None
-    name = str(name_or_path)
-    own = _find_own(name)
-    if own is not None:
-        return own, None
-    require_known("weights", name, list(table))
-    path = _find(name)
-    if path is None:
-        raise WeightsError(why_missing(name))
-    return path, table[name]
-
-
-def why_missing(name: str) -> str | None:
-    """Why no weights can be loaded by this name, and what to do about it; None where they are at hand."""
-    if _find_own(name) is not None:
-        return None
-    if name not in read_table():
-        return (
-            f"no weights here: deepume train {name} --data DATA --out RUN makes RUN/{name}{SUFFIX}; "
-            f"with {OWN_FOLDER}=RUN in the environment it is found"
-        )
-    if _find(name) is None:
-        return (
-            f"Weights {name!r} are published, but {name}{SUFFIX} is neither in {PACKAGE_FOLDER} nor in "
-            f"{CHECKOUT_FOLDER}. Put it there, or train it: deepume train."
-        )
-    return None
-
-
-def _find(name: str) -> Path | None:
-    candidates = [folder / f"{name}{SUFFIX}" for folder in (PACKAGE_FOLDER, CHECKOUT_FOLDER)]
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def _find_own(name: str) -> Path | None:
-    folder = os.environ.get(OWN_FOLDER)
-    path = Path(folder) / f"{name}{SUFFIX}" if folder else None
-    return path if path is not None and path.is_file() else None
-
-
-def _verify(path: Path, expected: str | None) -> None:
-    found = digest_of(path) if expected else None
-    if found != expected:
-        raise WeightsError(
-            f"{path} is not the published file: SHA-256 {found}, expected {expected}. It is damaged or was changed; "
-            "fetch it again."
-        )
-
-
-def _read(path: Path) -> Weights:
+def _read(contents: bytes, path: Path) -> Weights:
     try:
-        with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            state = unpack({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+        state = unpack(from_safetensors(contents))
     except SafetensorError as error:
         raise WeightsError(f"{path} is not a complete safetensors file ({error}). Fetch it again.") from error
+    header = _header(contents)
     if header.get("format") != FORMAT:
         raise WeightsError(f"{path} has no {FORMAT} header: it was not written by deepume. Use save_weights.")
     return Weights(state, json.loads(header["config"]), _card(json.loads(header["card"])))
+
+
+def _header(contents: bytes) -> dict[str, str]:
+    """Texts in the header: eight bytes with its length, then JSON."""
+    length = int.from_bytes(contents[:8], "little")
+    return json.loads(contents[8 : 8 + length]).get("__metadata__", {})
 
 
 def _card(values: dict[str, Any]) -> Card:
@@ -260,38 +200,3 @@ def _typed(value: Any, hint: Any) -> Any:
         inner = get_args(hint)
         return tuple(_typed(item, inner[0]) for item in value)
     return value
-
-
-def list_weights() -> list[Entry]:
-    """All published files and all files in the two folders, each with its state."""
-    table = read_table()
-    found = {path.stem: path for folder in (CHECKOUT_FOLDER, PACKAGE_FOLDER) for path in folder.glob(f"*{SUFFIX}")}
-    return [_entry(name, found.get(name), table.get(name, "")) for name in sorted(table | found)]
-
-
-def _entry(name: str, path: Path | None, expected: str) -> Entry:
-    if path is None:
-        return Entry(name, None, FileState.MISSING, expected)
-    if not expected:
-        return Entry(name, path, FileState.UNLISTED, "")
-    state = FileState.VERIFIED if digest_of(path) == expected else FileState.DIFFERENT
-    return Entry(name, path, state, expected)
-
-
-def read_table() -> dict[str, str]:
-    """Digest of each published file, by name."""
-    lines = TABLE.read_text().split("\n") if TABLE.is_file() else []
-    rows = [line.split() for line in lines if line.strip()]
-    return {Path(file).stem: digest for digest, file in rows}
-
-
-def publish(path: Path) -> None:
-    """Enter a file into the table, or renew its line."""
-    table = read_table() | {path.stem: digest_of(path)}
-    TABLE.write_text("".join(f"{digest}  {name}{SUFFIX}\n" for name, digest in sorted(table.items())))
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 from deepume.geometry.neighbors import full_precision, neighbor_indices
-from deepume.networks.dcp import Dcp
-from deepume.networks.deepgmr import DeepGMR
-from deepume.networks.pointnetlk import PointNetLK
-from deepume.networks.rgm import Rgm
+from deepume.networks.compared.dcp import Dcp
+from deepume.networks.compared.deepgmr import DeepGMR
+from deepume.networks.compared.pointnetlk import PointNetLK
+from deepume.networks.compared.rgm import Rgm
 from deepume.training.losses.trainable import Losses, Trainable, estimate_once
 from deepume.training.pairs.pair_maker import Pairs
 from deepume.training.recipes.recipe import Recipe

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from deepume.datasets.pairs.laws import Law
-from deepume.networks.dcp import DcpConfig
-from deepume.networks.deepgmr import DeepGMRConfig
-from deepume.networks.pointnetlk import PointNetLKConfig
-from deepume.networks.rgm import RgmConfig
+from deepume.networks.compared.dcp import DcpConfig
+from deepume.networks.compared.deepgmr import DeepGMRConfig
+from deepume.networks.compared.pointnetlk import PointNetLKConfig
+from deepume.networks.compared.rgm import RgmConfig
 from deepume.training.recipes.recipe import Precision, Recipe
 
 

@@ -19,10 +19,10 @@ from deepume.geometry.clouds import MIN_POINTS
 from deepume.geometry.neighbors import full_precision
 from deepume.geometry.rotation import solve_motion
 from deepume.geometry.unit_sphere import UnitPair, to_unit_pair
+from deepume.networks.compared.sinkhorn import log_sinkhorn
 from deepume.networks.estimate import Pair, check_positive
 from deepume.networks.features import Dgcnn
 from deepume.networks.resamplers import PaperResampler
-from deepume.networks.sinkhorn import log_sinkhorn
 from deepume.transform import RigidTransform, Source, Target
 
 Tokens = Float[Tensor, "*batch N C"]

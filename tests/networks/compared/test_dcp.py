@@ -4,7 +4,7 @@ from hypothesis import given
 
 from deepume.geometry.rotation import solve_motion
 from deepume.geometry.unit_sphere import to_unit_pair
-from deepume.networks.dcp import Dcp, DcpConfig, soft_partners
+from deepume.networks.compared.dcp import Dcp, DcpConfig, soft_partners
 from deepume.networks.estimate import Pair
 from network_files import random_network
 from pairs import random_motion, skewed_cloud

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from deepume.geometry.rotation import geodesic_angle
 from deepume.geometry.unit_sphere import to_unit_pair
-from deepume.networks.pointnetlk import PointNetLK, PointNetLKConfig, _normal_solver, _small_motion
+from deepume.networks.compared.pointnetlk import PointNetLK, PointNetLKConfig, _normal_solver, _small_motion
 from deepume.transform import rotation_from_vector
 from network_files import random_network
 from pairs import skewed_cloud

@@ -2,7 +2,7 @@ import pytest
 import torch
 from hypothesis import given
 
-from deepume.networks.sinkhorn import log_sinkhorn
+from deepume.networks.compared.sinkhorn import log_sinkhorn
 from strategies import batch_shapes, generator, seeds, sizes, worst
 from tolerances import ROUNDING
 

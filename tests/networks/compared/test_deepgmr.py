@@ -3,7 +3,7 @@ import math
 import torch
 from hypothesis import given
 
-from deepume.networks.deepgmr import Mixture, fit_mixture, match_mixtures, rotation_invariants, turns_to_next
+from deepume.networks.compared.deepgmr import Mixture, fit_mixture, match_mixtures, rotation_invariants, turns_to_next
 from network_files import random_network
 from pairs import random_motion, skewed_cloud
 from strategies import generator, random_cloud, seeds, worst

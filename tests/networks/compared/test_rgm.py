@@ -3,8 +3,8 @@ import torch
 from hypothesis import given
 
 from deepume.geometry.unit_sphere import to_unit_pair
+from deepume.networks.compared.rgm import GraphMatching, Rgm, RgmConfig, _solve_pairs, pair_off
 from deepume.networks.estimate import Pair
-from deepume.networks.rgm import GraphMatching, Rgm, RgmConfig, _solve_pairs, pair_off
 from network_files import random_network
 from pairs import random_motion, skewed_cloud
 from strategies import generator, seeds, worst

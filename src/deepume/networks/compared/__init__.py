@@ -1,0 +1,1 @@
+"""The networks to compare with, written from their published descriptions."""
