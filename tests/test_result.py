@@ -163,3 +163,29 @@ def test_explain_says_how_far_to_trust() -> None:
 
 def test_explain_repeats_the_warnings() -> None:
     assert explain(diagnostics=DIAGNOSTICS).endswith("Warning: the source is planar.")
+
+
+def test_results_are_compared_by_their_numbers() -> None:
+    result = make_result(rivals=2)
+    assert result == make_result(rivals=2)
+    assert result == Registration.from_json(result.to_json())
+    assert result != make_result(rivals=1)
+    assert result != replace(result, score=result.score + 1)
+    assert result != replace(result, residuals=None)
+    assert result != "a result"
+    assert result.target_from_source == random_motion(0, scaled=True)
+    assert result.target_from_source != random_motion(1, scaled=True)
+
+
+def test_a_result_is_shown_in_one_short_line() -> None:
+    source = random_cloud(0, 300).numpy()
+    result = register(source, random_motion(0).apply(source))
+    line = repr(result)
+    assert "\n" not in line
+    assert len(line) < 160
+    assert line.startswith("Registration(RigidTransform(turn ")
+    assert result.confidence is not None
+    assert f"confidence {float(result.confidence):.0%}" in line
+    assert repr(make_result(2)) == "Registration(a batch of shape (2,))"
+    assert repr(random_motion(0, 2, 3)) == "RigidTransform(a batch of shape (2, 3))"
+    assert "scale" in repr(random_motion(0, scaled=True))

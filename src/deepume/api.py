@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from deepume.alignment.diagnosis import diagnose_pair
+from deepume.arrays import to_numpy
 from deepume.errors import CloudShapeError, CloudValueError, DeepumeError, DeviceError, unknown_name
 from deepume.geometry.clouds import check_cloud, subsample_random
 from deepume.geometry.neighbors import nearest
 from deepume.geometry.rotation import nearest_rotation
-from deepume.io import as_points
+from deepume.io.objects import CloudLike, as_points
 from deepume.methods.auto import AUTO
 from deepume.methods.entry import Method, MethodEntry
 from deepume.methods.learned import LEARNED
@@ -25,9 +27,19 @@ from deepume.result import Registration
 from deepume.search.policy import Effort
 from deepume.transform import RigidTransform
 
+if TYPE_CHECKING:
+    EffortName = Effort | Literal["fast", "auto", "thorough"]
+    MethodName = Literal[
+        "auto", "identity", "pca", "ume", "ume-3", "icp", "frames-icp", "frames-gicp", "grid-icp", "grid-icp-576",
+        "goicp", "fgr", "ransac", "kiss-matcher", "pointnetlk", "pointnetlk-60", "dcp-v1", "dcp-v1-60", "dcp", "dcp-60",
+        "deepgmr", "deepgmr-60", "rgm", "rgm-60", "deepume-paper", "deepume", "deepume-small",
+    ]  # fmt: skip
+else:  # what is wrong at run time gets an error that lists the known names
+    EffortName = MethodName = str
+
 METHODS = (AUTO, *BASELINES, *OPTIONAL, *NETWORKS, *LEARNED)
 """The only list of methods."""
-DEFAULT_METHOD = "auto"
+DEFAULT_METHOD: Final = "auto"
 MOST_POINTS = 20_000
 """Larger clouds are thinned to this many points, drawn with the seed: more points do not make a pose more exact."""
 POSE_TOLERANCE = 1e-3
@@ -35,11 +47,11 @@ POSE_TOLERANCE = 1e-3
 
 
 def register(
-    source: Any,
-    target: Any,
+    source: CloudLike,
+    target: CloudLike,
     *,
-    method: str = DEFAULT_METHOD,
-    effort: str = Effort.AUTO,
+    method: MethodName = DEFAULT_METHOD,
+    effort: EffortName = Effort.AUTO,
     time_limit: float | int | None = None,
     refine: bool = True,
     initial: Any = None,
@@ -66,7 +78,8 @@ def register(
         device: Where to compute; the device of the source if it is a tensor, else the CPU.
 
     Returns:
-        The pose with what is known about it, in float64; see :class:`Registration`.
+        The pose with what is known about it, in float64; see :class:`Registration`. In NumPy arrays, or in tensors if
+        the source is one.
     """
     entry, watch = find_method(method), Stopwatch()
     with watch.stage("read"):
@@ -86,7 +99,13 @@ def register(
             residuals = nearest(result.target_from_source.apply(moving), fixed).distances
     diagnostics = diagnose_pair(few, few_fixed, entry.name, allow_scale=allow_scale, spacings=result.spacings)
     sizes = replace(diagnostics, source_size=len(moving), target_size=len(fixed), seconds=watch.seconds)
-    return replace(result, residuals=residuals, diagnostics=sizes)
+    result = replace(result, residuals=residuals, diagnostics=sizes)
+    return result if isinstance(source, Tensor) else _as_numpy(result)
+
+
+def _as_numpy(result: Registration) -> Registration:
+    symmetry = result.symmetry and replace(result.symmetry, axes=to_numpy(result.symmetry.axes))
+    return replace(result.convert(lambda pose: pose.to(np.zeros(1)), to_numpy), symmetry=symmetry)
 
 
 def list_methods() -> list[str]:
@@ -117,7 +136,7 @@ def get_method(name: str) -> Method:
 def _check_effort(entry: MethodEntry, effort: str, time_limit: float | int | None) -> Effort:
     """The effort as a member of its enum; only an anytime method can be given another than the usual one."""
     if effort not in list(Effort):
-        raise unknown_name("effort", str(effort), list(Effort))
+        raise unknown_name("effort", str(effort), [str(each) for each in Effort])
     if not entry.anytime and (Effort(effort) is not Effort.AUTO or time_limit is not None):
         raise DeepumeError(f"effort and time_limit are for the method {DEFAULT_METHOD!r}; {entry.name!r} has none.")
     if time_limit is not None and not time_limit > 0:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from deepume.arrays import Array
+from deepume.arrays import Array, Comparable
 from deepume.errors import CloudShapeError
 from deepume.transform import RigidTransform, rotation_angle
 
@@ -23,8 +23,8 @@ SURE = 0.9
 """Answers of at least this confidence are called sure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+@dataclass(frozen=True, slots=True, eq=False)
+class Hypothesis(Comparable):
     """A candidate pose. In a batch, a pair with fewer candidates than its neighbors has ``score = inf``."""
 
     target_from_source: RigidTransform
@@ -35,8 +35,8 @@ class Hypothesis:
     """True where this pose explains the pair as well as the best one does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symmetry:
+@dataclass(frozen=True, slots=True, eq=False)
+class Symmetry(Comparable):
     """Rotation symmetry of the object, in the frame of the target."""
 
     axes: Float[Array, "A 3"]
@@ -75,8 +75,8 @@ Combine = Callable[[Sequence[Any]], Any]
 """Makes one value of several of the same kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Registration(Comparable):
     """Answer of a method for one pair, or for a batch of pairs.
 
     ``None`` in an optional field means *not estimated*, never a default value.
@@ -141,6 +141,13 @@ class Registration:
     def convert(self, pose: Callable[[Any], Any], value: Callable[[Any], Any]) -> Registration:
         """The same result with every motion and every tensor converted."""
         return self.combine([self], lambda poses: pose(poses[0]), lambda values: value(values[0]))
+
+    def __repr__(self) -> str:
+        if self.score.ndim:
+            return f"Registration(a batch of shape {tuple(self.score.shape)})"
+        trust = "" if self.confidence is None else f", confidence {float(self.confidence):.0%}"
+        doubt = ", ambiguous" if bool(self.ambiguous) else ""
+        return f"Registration({self.target_from_source}, score {float(self.score):.2f}{trust}{doubt})"
 
     @property
     def scale(self) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from deepume.arrays import Array, as_like, namespace
+from deepume.arrays import Array, Comparable, as_like, namespace
 from deepume.errors import DeepumeError
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ Vectors = Float[Array, "*batch 3"]
 """Translations, axes, centroids."""
 
 
-@dataclass(frozen=True, slots=True)
-class RigidTransform:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class RigidTransform(Comparable):
     """A motion or a batch of motions: a proper rotation, a translation, a scale that is 1 unless wanted.
 
     Named by where it leads: ``target_from_source``. Composition cancels names:
@@ -88,6 +88,14 @@ class RigidTransform:
             xp.where(condition[..., None], yes.translation, no.translation),
             xp.where(condition, yes._scale, no._scale),
         )
+
+    def __repr__(self) -> str:
+        if self.translation.ndim > 1:
+            return f"RigidTransform(a batch of shape {tuple(self.translation.shape[:-1])})"
+        x, y, z = self.translation.tolist()
+        angle = f"{np.rad2deg(float(rotation_angle(self.rotation))):.2f} degrees"
+        scale = "" if float(self.scale) == 1 else f", scale {float(self.scale):.5g}"
+        return f"RigidTransform(turn {angle}, shift ({x:.4g}, {y:.4g}, {z:.4g}){scale})"
 
     @property
     def matrix(self) -> Float[Array, "*batch 4 4"]:

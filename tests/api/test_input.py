@@ -1,6 +1,7 @@
 """What comes in: arrays, shapes, values, units."""
 
 from functools import partial
+from typing import cast
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from deepume import register
+from deepume.api import MethodName
 from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.errors import CloudShapeError, CloudValueError
 from deepume.methods.claims import pose_deviation
@@ -158,5 +160,5 @@ def test_a_scale_of_shared_points_is_exact() -> None:
 
 def test_without_a_scale_it_is_exactly_one() -> None:
     source, target, _ = clouds(150, 150)
-    for method in READY:
+    for method in cast(list[MethodName], READY):
         assert float(register(source, target, method=method).scale) == 1

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from deepume import DeepumeError, RigidTransform, register
+from deepume.api import EffortName, MethodName
 from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.errors import DeviceError, UnknownNameError
 from deepume.transform import rotation_about_axis
@@ -15,11 +16,11 @@ from strategies import random_cloud, random_motion, worst
 
 def test_an_unknown_method_is_named_with_the_known() -> None:
     with pytest.raises(UnknownNameError, match=r"Did you mean 'frames-gicp'\?.*pca"):
-        register(random_cloud(0, 9), random_cloud(0, 9), method="frames-gcip")
+        register(random_cloud(0, 9), random_cloud(0, 9), method="frames-gcip")  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("method", UNEQUAL)
-def test_every_method_registers_unequal_sizes(method: str) -> None:
+def test_every_method_registers_unequal_sizes(method: MethodName) -> None:
     source, target, motion = clouds(150, 200)
     result = register(source, target, method=method)
     assert result.diagnostics is not None
@@ -31,7 +32,7 @@ def test_every_method_registers_unequal_sizes(method: str) -> None:
 
 
 @pytest.mark.parametrize("effort", ["fast", "auto", "thorough"])
-def test_every_effort_gives_an_answer(effort: str) -> None:
+def test_every_effort_gives_an_answer(effort: EffortName) -> None:
     source, target, motion = clouds(300, 300)
     result = register(source, target, effort=effort)
     assert rotation_error_deg(result.target_from_source, motion) < 5
@@ -42,7 +43,7 @@ def test_every_effort_gives_an_answer(effort: str) -> None:
 def test_effort_and_time_are_for_the_method_that_can_use_them() -> None:
     source, target, _ = clouds(60, 60)
     with pytest.raises(UnknownNameError, match="fast"):
-        register(source, target, effort="quick")
+        register(source, target, effort="quick")  # pyright: ignore[reportArgumentType]
     with pytest.raises(DeepumeError, match="'pca' has none"):
         register(source, target, method="pca", effort="fast")
     with pytest.raises(DeepumeError, match="'pca' has none"):

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from deepume import api, register
+from deepume.api import MethodName
 from deepume.datasets.pairs.metrics import rotation_error_deg
 from deepume.geometry.spacing import point_spacing
 from ready_methods import DETERMINISTIC, UNEQUAL
@@ -16,7 +17,7 @@ from strategies import random_motion, worst
 
 
 @pytest.mark.parametrize("method", [name for name in DETERMINISTIC if name in UNEQUAL])
-def test_the_same_call_gives_the_same_bits(method: str) -> None:
+def test_the_same_call_gives_the_same_bits(method: MethodName) -> None:
     source, target, _ = clouds(120, 130)
     assert bits(register(source, target, method=method)) == bits(
         register(source.clone(), target.clone(), method=method)

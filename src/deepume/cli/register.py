@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import tyro
 
-from deepume.api import DEFAULT_METHOD, register
+from deepume.api import DEFAULT_METHOD, EffortName, MethodName, register
 from deepume.cli.command import command_line
 from deepume.cli.exits import Exit
 from deepume.cli.output import write_text
@@ -68,8 +68,8 @@ class Register:
         result = register(
             source,
             target,
-            method=self.method,
-            effort=self.effort,
+            method=cast(MethodName, self.method),  # a wrong name gets an error that lists the known ones
+            effort=cast(EffortName, self.effort),
             time_limit=self.time_limit,
             refine=self.refine,
             allow_scale=self.allow_scale,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import tyro
 
-from deepume.api import DEFAULT_METHOD, register
+from deepume.api import DEFAULT_METHOD, MethodName, register
 from deepume.cli.exits import Exit
 from deepume.io import read_points
 from deepume.viewer.live import LiveViewer
@@ -51,7 +51,7 @@ class View:
             lambda initial: register(
                 source,
                 target,
-                method=self.method,
+                method=cast(MethodName, self.method),
                 initial=initial,
                 allow_scale=self.allow_scale,
                 drop_invalid=self.drop_invalid,

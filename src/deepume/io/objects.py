@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -13,6 +14,26 @@ from torch import Tensor
 from deepume.errors import CloudShapeError, CloudValueError
 from deepume.io.contents import SAMPLE_POINTS, Geometry, float_rows, merge_scene
 from deepume.io.reading import read_points
+
+if TYPE_CHECKING:
+
+    class HasPoints(Protocol):
+        """Such as a point cloud of Open3D."""
+
+        @property
+        def points(self) -> Any:
+            """The points."""
+
+    class HasVertices(Protocol):
+        """Such as a mesh of trimesh."""
+
+        @property
+        def vertices(self) -> Any:
+            """The corners of its faces."""
+
+    CloudLike = np.ndarray | Tensor | Sequence[Sequence[float]] | str | os.PathLike[str] | HasPoints | HasVertices
+else:  # what is wrong at run time gets an error that says what to pass
+    CloudLike = Any
 
 ACCEPTED = "Pass an (N, 3) array or tensor, an Open3D or trimesh object, or a file path."
 

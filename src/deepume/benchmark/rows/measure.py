@@ -6,9 +6,9 @@ import math
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from deepume.api import MOST_POINTS, get_method, register
+from deepume.api import MOST_POINTS, MethodName, get_method, register
 from deepume.benchmark.rows.references import REFERENCES
 from deepume.benchmark.rows.resampling import RESAMPLER, resampling_distance
 from deepume.benchmark.rows.variants import VARIANTS
@@ -102,14 +102,14 @@ def answer_pair(name: str, pair: Pair) -> Answer:
     start = time.perf_counter()
     if name in REFERENCES:
         return Answer(REFERENCES[name](pair), math.nan, time.perf_counter() - start)
-    result = VARIANTS.get(name, partial(_register_alone, name))(pair)
+    result = VARIANTS.get(name, partial(_register_unrefined, name))(pair)
     confidence = math.nan if result.confidence is None else float(result.confidence)
     float(result.target_from_source.translation.sum())  # a GPU may not be done when the call returns
     return Answer(result.target_from_source, confidence, time.perf_counter() - start)
 
 
-def _register_alone(name: str, pair: Pair) -> Registration:
+def _register_unrefined(name: str, pair: Pair) -> Registration:
     too_many = max(len(pair.source), len(pair.target)) > MOST_POINTS
     if too_many or name in OF_EQUAL_SIZE:  # a user's call would thin the clouds, or drop repeated points of one
         return get_method(name)(pair.source, pair.target)
-    return register(pair.source, pair.target, method=name, refine=False)
+    return register(pair.source, pair.target, method=cast(MethodName, name), refine=False)
