@@ -11,6 +11,8 @@ from deepume.search.judgement import symmetry
 from deepume.search.judgement.symmetry import explains, find_symmetry
 from deepume.search.pair import CloudPair
 from deepume.search.policy import Effort
+from deepume.search.sampling.relation import Finish
+from deepume.search.sampling.surfaces import SURFACES
 from deepume.transform import rotation_from_vector
 from framed_pairs import POLICY, frame
 from strategies import generator, random_motion, worst
@@ -80,7 +82,10 @@ def test_equals_that_symmetry_does_not_explain_are_ambiguous(monkeypatch: pytest
     for degrees, expected in ((90, False), (180, False), (45, True), (120, True)):
         turned = RigidTransform(turn(Z, degrees), np.zeros(3)) @ truth
         poses = RigidTransform.stack([truth, turned])
-        assert bool(symmetry.compare_wholes(pair, poses, pair.score(poses)).ambiguous) is expected
+        assert (
+            bool(SURFACES.compare(pair, Finish(pair.fit(truth), SURFACES), poses, pair.score(poses)).ambiguous)
+            is expected
+        )
 
 
 def two_samplings(family: str, n: int, effort: Effort = Effort.AUTO) -> tuple[CloudPair, RigidTransform]:

@@ -16,20 +16,29 @@ from deepume.geometry.rotation import geodesic_angle
 from deepume.result import Symmetry
 from deepume.search.pair import CloudPair
 from deepume.search.policy import Turns
-from deepume.search.sampling.relation import NO_RIVAL, Comparison
+from deepume.search.sampling.relation import NO_RIVAL, CloudFit, Comparison, Finish, shows_no_surface
 from deepume.transform import RigidTransform, rotation_angle, rotation_from_vector
 
 
-def compare_wholes(pair: CloudPair, poses: RigidTransform, scores: Float[np.ndarray, "K"]) -> Comparison:
-    """Compare poses of two clouds that show the whole object, by their scores and its symmetry."""
-    as_well = explains_as_well(scores, pair.margin(pair.policy.doubt.fits))
-    symmetry = find_symmetry(pair.for_search, poses, scores)
-    same = explains(symmetry, poses.rotation @ poses.rotation[0].mT, pair.policy.turns)
-    others = scores[~same]
-    lead = float(others.min() / max(scores[0], 1e-6)) - 1 if len(others) else NO_RIVAL
-    # Rivals are refined less far than the answer: where symmetry explains them, a little more may be missing.
-    nearly = scores <= scores[0] * (1 + pair.margin(pair.policy.doubt.close)) + EXACT_SCORE
-    return Comparison(as_well | (same & nearly), symmetry, bool((as_well & ~same).any()), lead)
+class Whole:
+    """What samplings of whole objects have in common."""
+
+    def hides_surface(self, pair: CloudPair, fit: CloudFit) -> bool:
+        """True where normals of dense clouds are of no use."""
+        return shows_no_surface(pair, fit)
+
+    def compare(
+        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
+    ) -> Comparison:
+        """Compare poses by their scores and the symmetry of the object."""
+        as_well = explains_as_well(scores, pair.margin(pair.policy.doubt.fits))
+        symmetry = find_symmetry(pair.for_search, poses, scores)
+        same = explains(symmetry, poses.rotation @ poses.rotation[0].mT, pair.policy.turns)
+        others = scores[~same]
+        lead = float(others.min() / max(scores[0], 1e-6)) - 1 if len(others) else NO_RIVAL
+        # Rivals are refined less far than the answer: where symmetry explains them, a little more may be missing.
+        nearly = scores <= scores[0] * (1 + pair.margin(pair.policy.doubt.close)) + EXACT_SCORE
+        return Comparison(as_well | (same & nearly), symmetry, bool((as_well & ~same).any()), lead)
 
 
 def find_symmetry(pair: CloudPair, poses: RigidTransform, scores: Float[np.ndarray, "K"]) -> Symmetry:

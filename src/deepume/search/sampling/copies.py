@@ -8,11 +8,10 @@ from jaxtyping import Float
 from deepume.alignment.coupling import couple_points
 from deepume.alignment.soft_matching import match_softly
 from deepume.arrays import smallest_number
-from deepume.search.judgement.symmetry import compare_wholes
+from deepume.search.judgement.symmetry import Whole
 from deepume.search.pair import CloudPair
 from deepume.search.sampling.relation import (
     CloudFit,
-    Comparison,
     Finish,
     Start,
     covariance_by_points,
@@ -23,7 +22,7 @@ from deepume.search.sampling.relation import (
 from deepume.transform import RigidTransform
 
 
-class Copies:
+class Copies(Whole):
     """One cloud is a noisy copy of the other."""
 
     name = "copies"
@@ -36,16 +35,6 @@ class Copies:
     def refine(self, start: Start) -> Finish:
         """Points matched softly."""
         return Finish(*match_copies(start.pair, start.closer.pose))
-
-    def hides_surface(self, pair: CloudPair, fit: CloudFit) -> bool:
-        """True where the noise spoils the normals of dense clouds."""
-        return shows_no_surface(pair, fit)
-
-    def compare(
-        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
-    ) -> Comparison:
-        """By score and symmetry."""
-        return compare_wholes(pair, poses, scores)
 
     def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By the noise of every point where points were coupled one to one, whatever is nearest to it."""
@@ -67,11 +56,6 @@ def match_copies(pair: CloudPair, pose: RigidTransform) -> tuple[CloudFit, Copie
         return pair.fit(soft), COPIES, None
     coupling = couple_points(pair.source, pair.target, soft, policy.coupling)
     return pair.fit(coupling.pose), COPIES, coupling.variance
-
-
-def shows_no_surface(pair: CloudPair, fit: CloudFit) -> bool:
-    """True where dense clouds lie too far off each other's surfaces for normals to be of use."""
-    return pair.dense and fit.surface_score >= pair.policy.surfaces.hidden
 
 
 def are_one_to_one(pair: CloudPair, pose: RigidTransform) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from deepume.search.judgement.symmetry import compare_wholes
+from deepume.search.judgement.symmetry import Whole
 from deepume.search.network_queries import improve_pose
 from deepume.search.pair import CloudPair
-from deepume.search.sampling.relation import CloudFit, Comparison, Finish, Start, covariance_by_points, near_partners
-from deepume.transform import RigidTransform
+from deepume.search.sampling.relation import Finish, Start, covariance_by_points, near_partners
 
 
-class Points:
+class Points(Whole):
     """Two sparse samplings of one object."""
 
     name = "points"
@@ -32,16 +31,6 @@ class Points:
         improved = pair.fit(improve_pose(pair, closer.pose))
         fits = improved.score <= closer.score * (1 + pair.margin(pair.policy.doubt.fits))
         return Finish(improved if fits else closer, self)
-
-    def hides_surface(self, pair: CloudPair, fit: CloudFit) -> bool:
-        """False: sparse clouds are matched by points from the beginning."""
-        return False
-
-    def compare(
-        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
-    ) -> Comparison:
-        """By score and symmetry."""
-        return compare_wholes(pair, poses, scores)
 
     def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By distances between points."""

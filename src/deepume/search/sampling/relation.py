@@ -118,6 +118,11 @@ def _density_spread(moving: IndexedCloud, fixed: IndexedCloud, pose: RigidTransf
     return float(np.log(there / moving.neighbors.distances[rows, -1]).std(ddof=1))
 
 
+def shows_no_surface(pair: CloudPair, fit: CloudFit) -> bool:
+    """True where dense clouds lie too far off each other's surfaces for normals to be of use."""
+    return pair.dense and fit.surface_score >= pair.policy.surfaces.hidden
+
+
 def refine_by_points(pair: CloudPair, pose: RigidTransform, steps: int | None = None) -> RigidTransform:
     """The pose after two-sided ICP, or after so many steps of it."""
     settings = pair.policy.icp if steps is None else replace(pair.policy.icp, iterations=steps)

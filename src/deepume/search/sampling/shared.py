@@ -6,14 +6,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from deepume.geometry.rotation import solve_motion
-from deepume.search.judgement.symmetry import compare_wholes
+from deepume.search.judgement.symmetry import Whole
 from deepume.search.pair import CloudPair
 from deepume.search.sampling.copies import COPIES
-from deepume.search.sampling.relation import CloudFit, Comparison, Finish, Start, covariance_by_points
+from deepume.search.sampling.relation import CloudFit, Finish, Start, covariance_by_points
 from deepume.transform import RigidTransform
 
 
-class Shared:
+class Shared(Whole):
     """Some points are the same in both clouds."""
 
     name = "shared"
@@ -35,12 +35,6 @@ class Shared:
     def hides_surface(self, pair: CloudPair, fit: CloudFit) -> bool:
         """False: common points fix the pose whatever the surface."""
         return False
-
-    def compare(
-        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
-    ) -> Comparison:
-        """By score and symmetry."""
-        return compare_wholes(pair, poses, scores)
 
     def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By the common points only."""

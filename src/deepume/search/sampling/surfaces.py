@@ -7,22 +7,22 @@ from jaxtyping import Float
 
 from deepume.alignment.score import each_cloud_half
 from deepume.geometry.rotation import solve_motion
-from deepume.search.judgement.symmetry import compare_wholes
+from deepume.search.judgement.symmetry import Whole
 from deepume.search.pair import CloudPair
-from deepume.search.sampling.copies import match_copies, shows_no_surface
+from deepume.search.sampling.copies import match_copies
 from deepume.search.sampling.relation import (
     CloudFit,
-    Comparison,
     Finish,
     Start,
     covariance_by_normals,
     near_partners,
     refine_by_points,
+    shows_no_surface,
 )
 from deepume.transform import RigidTransform
 
 
-class Surfaces:
+class Surfaces(Whole):
     """Two dense samplings of one surface."""
 
     name = "surfaces"
@@ -42,16 +42,6 @@ class Surfaces:
         if soft.score > fine.score * (1 + pair.margin(pair.policy.doubt.fits)):
             return Finish(fine, self)
         return Finish(soft, self if noise is None else copies, noise)
-
-    def hides_surface(self, pair: CloudPair, fit: CloudFit) -> bool:
-        """True where normals were of no use."""
-        return shows_no_surface(pair, fit)
-
-    def compare(
-        self, pair: CloudPair, finish: Finish, poses: RigidTransform, scores: Float[np.ndarray, "K"]
-    ) -> Comparison:
-        """By score and symmetry."""
-        return compare_wholes(pair, poses, scores)
 
     def covariance(self, pair: CloudPair, finish: Finish) -> Float[np.ndarray, "6 6"]:
         """By distances along the normals."""
