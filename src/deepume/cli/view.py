@@ -60,8 +60,8 @@ class View:
             self.host,
             self.port,
         )
-        print(f"Open {viewer.address} in a browser. Ctrl-C stops.", flush=True)
-        try:
+        try:  # from the line on that tells of Ctrl-C
+            print(f"Open {viewer.address} in a browser. Ctrl-C stops.", flush=True)
             threading.Event().wait()
         except KeyboardInterrupt:
             print("Stopped.")
