@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from deepume.alignment.diagnosis import diagnose_pair
-from deepume.arrays import to_numpy
 from deepume.errors import CloudShapeError, CloudValueError, DeepumeError, DeviceError, unknown_name
 from deepume.geometry.clouds import check_cloud, subsample_random
 from deepume.geometry.neighbors import nearest
@@ -20,7 +19,7 @@ from deepume.io.objects import CloudLike, as_points
 from deepume.methods.auto import AUTO
 from deepume.methods.entry import Method, MethodEntry
 from deepume.methods.learned import LEARNED
-from deepume.methods.running import Settings, Stopwatch, register_pair
+from deepume.methods.running import Settings, Stopwatch, register_pair, to_kind
 from deepume.methods.table import BASELINES, NETWORKS, OPTIONAL
 from deepume.networks.weights_files import why_missing
 from deepume.result import Registration
@@ -100,12 +99,7 @@ def register(
     diagnostics = diagnose_pair(few, few_fixed, entry.name, allow_scale=allow_scale, spacings=result.spacings)
     sizes = replace(diagnostics, source_size=len(moving), target_size=len(fixed), seconds=watch.seconds)
     result = replace(result, residuals=residuals, diagnostics=sizes)
-    return result if isinstance(source, Tensor) else _as_numpy(result)
-
-
-def _as_numpy(result: Registration) -> Registration:
-    symmetry = result.symmetry and replace(result.symmetry, axes=to_numpy(result.symmetry.axes))
-    return replace(result.convert(lambda pose: pose.to(np.zeros(1)), to_numpy), symmetry=symmetry)
+    return result if isinstance(source, Tensor) else to_kind(result, np.zeros(1))
 
 
 def list_methods() -> list[str]:

@@ -1,4 +1,4 @@
-"""Iterative closest points on many poses at once, in torch: point to point or point to plane, robust, two-sided."""
+"""Iterative closest points on many poses at once: point to point or point to plane, robust, two-sided."""
 
 from __future__ import annotations
 

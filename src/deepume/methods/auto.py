@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from deepume.arrays import Array, as_like, namespace, to_doubles
-from deepume.geometry.rotation import nearest_rotation
+from deepume.arrays import Array, to_doubles
 from deepume.geometry.searchable import IndexedCloud
 from deepume.methods.entry import Claim, MethodEntry
 from deepume.methods.pairwise import stack_results
+from deepume.methods.running import to_kind
 from deepume.result import Registration
 from deepume.search.judgement.confidence import probability
 from deepume.search.judgement.evidence import describe_fit
@@ -69,7 +69,7 @@ class Auto:
         if answer.framed.has_strays:
             moved = result.target_from_source.apply(to_doubles(source))
             result = replace(result, residuals=IndexedCloud(to_doubles(target)).nearest(moved).distances)
-        return _to_caller(result, source)
+        return to_kind(result, source)
 
     def answer(self, source: Float[Array, "N 3"], target: Float[Array, "M 3"]) -> Answer:
         """What is found and said of one pair, in double precision on CPU."""
@@ -100,23 +100,6 @@ def conclude(answer: Answer) -> Registration:
         spacings=np.array([pair.source.spacing, pair.target.spacing]),
     )
     return framed.frame.leave_result(inside)
-
-
-def _to_caller(result: Registration, like: Array) -> Registration:
-    """The result of one pair as arrays of the kind, the precision and the place of its clouds."""
-
-    def pose(motion: RigidTransform) -> RigidTransform:
-        moved = motion.to(like)
-        rotation = moved.rotation if like.dtype == namespace(like).float64 else nearest_rotation(moved.rotation)
-        return RigidTransform(rotation, moved.translation)
-
-    def value(array: np.ndarray) -> Array:
-        number = np.asarray(array)
-        return as_like(number, like > 0 if number.dtype == bool else like)
-
-    axes = None if result.symmetry is None else as_like(result.symmetry.axes, pose(RigidTransform.identity()).scale)
-    symmetry = result.symmetry and replace(result.symmetry, axes=axes)
-    return replace(result.convert(pose, value), symmetry=symmetry)
 
 
 AUTO = MethodEntry(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from deepume.alignment.polish import polish
 from deepume.alignment.ranking import rank_hypotheses
+from deepume.arrays import Array, as_like, namespace, to_numpy
+from deepume.geometry.rotation import nearest_rotation
 from deepume.methods.entry import MethodEntry
 from deepume.result import Registration
 from deepume.search.pair import PairFrame
@@ -84,3 +86,19 @@ def _refine(
     if finished:
         poses = RigidTransform.concatenate([RigidTransform.stack(found), poses])
     return rank_hypotheses(source, target, poses)
+
+
+def to_kind(result: Registration, like: Array) -> Registration:
+    """The same result as arrays of the kind, the precision and the place of another."""
+
+    def pose(motion: RigidTransform) -> RigidTransform:
+        moved = motion.to(like)
+        rotation = moved.rotation if like.dtype == namespace(like).float64 else nearest_rotation(moved.rotation)
+        return RigidTransform(rotation, moved.translation, moved.scale)
+
+    def value(array: Array) -> Array:
+        number = to_numpy(array)
+        return as_like(number, like) > 0 if number.dtype == bool else as_like(number, like)
+
+    symmetry = result.symmetry and replace(result.symmetry, axes=as_like(result.symmetry.axes, like))
+    return replace(result.convert(pose, value), symmetry=symmetry)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from jaxtyping import Bool, Float
 
-from deepume.alignment.score import TRUNCATION, Fit, Side, chance_of, local_distances
+from deepume.alignment.score import NEAREST, SURFACE, Fit, Side, chance_of, local_distances
 from deepume.arrays import lower_median
 from deepume.geometry.searchable import IndexedCloud
 from deepume.search.judgement.cloud_tests import hidden_share, sample_gap
@@ -41,7 +41,7 @@ def describe_fit(pair: CloudPair, fit: Fit[IndexedCloud], lead: float) -> Float[
         "unmatched": min(float(each.mean()) for each in unmatched),
         "clustered": min(_clustering(*each) for each in both),
         "normals": min(_agreement(*each, policy) for each in both) if has_normals else 0.0,
-        "off_surface": float(lower_median(_off_surface(sides[1], has_normals=has_normals))),
+        "off_surface": lower_median(sides[1].distances(SURFACE if has_normals else NEAREST)),
         "network": 0.0 if pair.dense else predict_score(pair, fit.pose),
         "hidden": hidden,
         "hidden_more": more,
@@ -51,7 +51,7 @@ def describe_fit(pair: CloudPair, fit: Fit[IndexedCloud], lead: float) -> Float[
 
 def _excess(side: CloudSide) -> float:
     """How much farther off the points of one cloud are than sampling explains, in what chance can do."""
-    distances = np.minimum(side.partners.distances / side.fixed.spacing, TRUNCATION)
+    distances = side.distances(NEAREST)
     return float(distances.mean() - 1) / chance_of(2 * len(distances))
 
 
@@ -77,9 +77,3 @@ def _agreement(side: CloudSide, unmatched: Bool[np.ndarray, "N"], policy: Eviden
     cosines = np.abs((normals * side.at_partners(side.fixed.normals)).sum(-1))
     covered = ~unmatched
     return float((cosines[covered] if int(covered.sum()) >= policy.fewest_covered else cosines).mean())
-
-
-def _off_surface(side: CloudSide, *, has_normals: bool) -> Float[np.ndarray, "N"]:
-    """Distances along the normals in spacings, truncated; plain ones for clouds too small to have normals."""
-    distances = side.off_surface if has_normals else side.partners.distances
-    return np.minimum(distances / side.fixed.spacing, TRUNCATION)

@@ -25,8 +25,6 @@ from deepume.transform import RigidTransform
 class Copies(Whole):
     """One cloud is a noisy copy of the other."""
 
-    name = "copies"
-
     def evidence(self, start: Start) -> bool:
         """True where local densities agree as those of independent samplings never do."""
         policy = start.pair.policy.copies

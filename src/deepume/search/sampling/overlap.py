@@ -24,8 +24,6 @@ OFF_SURFACE = Measure(along_normals=True, truncation=1.0, reach=TRUNCATION)
 class Overlap:
     """Two samplings of different parts of an object, which overlap."""
 
-    name = "overlap"
-
     def evidence(self, start: Start) -> bool:
         """True where both clouds have points that the other does not cover, at the pose at which they fit as wholes."""
         pair, policy = start.pair, start.pair.policy

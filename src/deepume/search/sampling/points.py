@@ -14,8 +14,6 @@ from deepume.search.sampling.relation import Finish, Start, covariance_by_points
 class Points(Whole):
     """Two sparse samplings of one object."""
 
-    name = "points"
-
     def evidence(self, start: Start) -> bool:
         """True for sparse clouds."""
         return not start.pair.dense

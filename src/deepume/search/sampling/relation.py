@@ -54,11 +54,6 @@ class Comparison(NamedTuple):
 class Sampling(Protocol):
     """A way in which the points of two clouds of one object belong together."""
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
     def evidence(self, start: Start) -> bool:
         """Whether the clouds, laid together by a pose, look like it."""
         ...

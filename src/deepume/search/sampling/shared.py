@@ -16,8 +16,6 @@ from deepume.transform import RigidTransform
 class Shared(Whole):
     """Some points are the same in both clouds."""
 
-    name = "shared"
-
     def evidence(self, start: Start) -> bool:
         """True where common points may be: in clouds that fit too well, and in sparse ones, where none is expected."""
         too_close = start.fit.score < start.pair.policy.shared.score

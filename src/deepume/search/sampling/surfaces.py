@@ -25,8 +25,6 @@ from deepume.transform import RigidTransform
 class Surfaces(Whole):
     """Two dense samplings of one surface."""
 
-    name = "surfaces"
-
     def evidence(self, start: Start) -> bool:
         """True for dense clouds."""
         return start.pair.dense
